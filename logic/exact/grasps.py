@@ -94,8 +94,8 @@ class InHandOfAgent(SemanticPredicate):
         """Return rows of the contacts of two fingers of one hand, and of their normals.
 
         Whether a is attached does not depend on poses: where it is, a row is constant.
-        The relaxed negation demands that of each two fingers, one does not touch, which
-        implies that no two hold a.
+        The relaxed negation demands that of each two fingers, one does not touch, or
+        both touch from sides that are not opposed.
 
         Raises:
             PredicateError: for other semantics than "posewise", and for hands without
@@ -153,14 +153,17 @@ class InHandOfAgent(SemanticPredicate):
         return Conjunction((*contacts, Inequality(opposed, scale=100.0)))
 
     def _free_term(self, a: FrameGroup, f: FrameGroup, g: FrameGroup) -> ConstraintTerm:
-        """Return the term that finger f or finger g does not touch a."""
-        rows = beyond_distance_rows(self.tolerance + STRICT_MARGIN)
+        """Return the term that finger f or g does not touch a, or both on one side."""
+        clear = beyond_distance_rows(self.tolerance + STRICT_MARGIN)
         free = [
-            Inequality(ObjectPair(a.C, finger, a, False).feature(rows))
+            Inequality(ObjectPair(a.C, finger, a, False).feature(clear))
             for finger in (f, g)
         ]
-        error = contact_smoothing_error(0.5 * self.tolerance, 0.5 * self.bound)
-        return Disjunction(tuple(free), error)
+        rows = opposed_contact_rows(MAX_OPPOSED_COSINE, False)
+        beside = Inequality(feature_on_frames([f, g, a], rows))
+        # Fingers that almost touch are told apart from those that do by this error.
+        error = contact_smoothing_error(0.1 * self.tolerance, 0.5 * self.bound)
+        return Disjunction((*free, beside), error)
 
     def start_region(
         self, C: Config, name: FrameName

@@ -63,7 +63,7 @@ class InFoVOfAgent(SemanticPredicate):
         return Verdict(truth, reason)
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
-        """Return a row of an ellipsoid in a that covers a pixel and is not hidden.
+        """Return a row of some pixels near points of a, one of which must show it.
 
         The relaxed negation demands that all parts are outside of the view frustum; an
         object that is in view but hidden does not satisfy it.

@@ -45,12 +45,13 @@ class Stable(VerdictPredicate):
 
     Its rows demand more. All objects on free joints, a included, are in equilibrium by
     forces at their points of contact, with friction, also if every centre of mass were
-    4 mm aside; contacts steeper than friction do not count, nor do points at distances
-    of more than 0.6 mm; and nothing overlaps by more than 0.2 mm. Thus balls are never
-    stable by the rows. Agents support nothing. Neither do objects on locked free
+    4 mm aside; contacts steeper than friction do not count, nor do points that are
+    0.6 mm farther from the support than the nearest one; and gaps and overlaps, those
+    of the objects that it touches included, add up to 85 % of `shift`. Thus balls are
+    never stable by the rows. Agents support nothing. Neither do objects on locked free
     joints, such as all that are not movable in `solve_placement`: for a mug on a loose
-    plate make both movable. Locked objects are assumed to stand. The negation has no
-    rows.
+    plate make both movable. Locked objects are assumed to stand. The negation
+    and the legacy rule have no rows.
 
     Args:
         a: an object or frame.
@@ -110,10 +111,10 @@ class Stable(VerdictPredicate):
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
         """Return rows of the equilibrium of all objects on free joints."""
-        if not truth:
+        if self.legacy or not truth:
             return super().relaxed(C, truth)
         stack = find_stack(C, find_object(C, self.a).frames[0])
-        return Conjunction(()) if stack is None else standing_term(stack)
+        return Conjunction(()) if stack is None else standing_term(stack, self.shift)
 
     def improve_starts(
         self, C: Config, q: Float[np.ndarray, "n nq"]

@@ -29,7 +29,7 @@ ANGLE_MARGIN = 1e-4
 """Margin of the angle beyond the one that is required [rad]."""
 
 
-def opposed_contact_rows(cosine: float) -> GroupRows:
+def opposed_contact_rows(cosine: float, truth: bool = True) -> GroupRows:
     """Return a row at most 0 only where two fingers touch an object from two sides.
 
     The groups are two fingers and the object. For each two pairs of parts that may be
@@ -37,6 +37,7 @@ def opposed_contact_rows(cosine: float) -> GroupRows:
 
     Args:
         cosine: upper limit of the cosine of the angle.
+        truth: False for a row at most 0 only where the sides are not opposed.
     """
 
     def build(groups: tuple[FrameGroup, ...]) -> RowFunction:
@@ -46,8 +47,9 @@ def opposed_contact_rows(cosine: float) -> GroupRows:
         positions = [
             shape_positions(x, int(k)) for x, k in zip(groups, starts, strict=True)
         ]
-        min_angle = np.arccos(np.clip(cosine, -1.0, 1.0)) + ANGLE_MARGIN
-        arrays: Arrays = {"least": np.array(min_angle)}
+        sign = 1.0 if truth else -1.0
+        limit = np.arccos(np.clip(cosine, -1.0, 1.0)) + sign * ANGLE_MARGIN
+        arrays: Arrays = {"limit": np.array(limit), "sign": np.array(sign)}
         kinds = []
         for k in range(2):
             pairs = [(i, j) for i in positions[k] for j in positions[2]]
@@ -87,7 +89,8 @@ def _opposed(first: PartPairKinds, second: PartPairKinds) -> Callable[..., Any]:
             own = {n.removeprefix(prefix): x for n, x in arrays.items() if prefix in n}
             contacts.append(part_contacts(kinds, R, p, own))
         normals = contacts[0].normal[:, None], contacts[1].normal[None]
-        missing_angle = ANGLE_LEVER * (arrays["least"] - _angle(*normals))
+        missing_angle = arrays["limit"] - _angle(*normals)
+        missing_angle = ANGLE_LEVER * arrays["sign"] * missing_angle
         # `slack` is negative for parts that are certainly not the closest. A pair of
         # contacts is satisfied if its angle is large enough or if it does not count.
         # Sound: the pair that the exact check uses always counts.

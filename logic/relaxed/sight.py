@@ -1,14 +1,14 @@
-"""Relaxation of sight: an ellipsoid in an object covers a pixel, and nothing hides it.
+"""Relaxation of sight: the ray of a pixel hits an object, and nothing hides it.
 
-Camera coordinates: x is depth, y left, z up. The ray to the centre of an ellipsoid, at
-unit depth, is no farther than half a pixel in y and in z from the ray of some pixel. If
-all rays within half a pixel of the centre's ray hit the ellipsoid, and nothing before,
-so does the ray of that pixel.
+Camera coordinates: x is depth, y left, z up. For some points of the object, the rays of
+the nearest pixels are tested against the parts that the points are in. Which pixel is
+the nearest changes from place to place; rows are continuous there, because between two
+pixels both have to hit.
 """
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,8 +21,7 @@ from posewise.robots.world.agents import Camera
 from ..errors import PredicateError
 from ..geometry.frame_groups import FrameGroup
 from ..margins import RAY_CLEARANCE, STRICT_MARGIN
-from ..smooth_extrema import largest, mellowmin_within
-from .ellipsoids import inner_ellipsoids
+from ..smooth_extrema import largest, mellowmin_within, smallest, smoothstep
 from .object_features import GroupRows, RowFunction, shape_positions
 from .parts import (
     PartKinds,
@@ -33,10 +32,13 @@ from .parts import (
     part_extents,
     posed_parts,
 )
+from .sight_targets import sight_targets
 from .world_feature import Arrays, TracedArrays
 
 NORM_EPSILON = 1e-12
 """Added to squared norms, so that their square roots have a derivative at 0 [m²]."""
+BLEND_BEGIN = 0.4
+"""Distance from a pixel beyond which the next one begins to count, in pixels [1]."""
 
 
 def visible_rows(camera: Camera, error: float) -> GroupRows:
@@ -47,25 +49,27 @@ def visible_rows(camera: Camera, error: float) -> GroupRows:
     Args:
         camera: the camera of that frame.
         error: bound on how far the row may be above the largest demand on the best
-            ellipsoid [m].
+            target [m].
 
     Raises:
-        PredicateError: for objects that are too thin for an ellipsoid.
+        PredicateError: for objects that are too thin.
     """
 
     def build(groups: tuple[FrameGroup, ...]) -> RowFunction:
         a, _, rest = groups
         positions = shape_positions(a, 0)
         frames_a = [a.C.frames[a.frames[i]] for i in positions]
-        owner, ellipsoids = inner_ellipsoids(frames_a)
-        if not len(owner):
+        found = sight_targets(frames_a)
+        if found is None:
             raise PredicateError(
                 f"{a.name!r} has no part thick enough to be seen for sure; give it a"
                 " shape of more than 0.2 mm in each direction that is no plane."
             )
+        owner, targets = found
         first = len(a.frames) + 1
         others, arrays = all_parts([rest.C.frames[i] for i in rest.frames], "other")
-        arrays |= ellipsoids._asdict() | {"at": np.array(positions)[owner]}
+        arrays |= targets._asdict() | {"at": np.array(positions)[owner]}
+        arrays["scale"] = np.median(targets.semi_axes, 1)
         arrays |= _camera_arrays(camera, a) | {"error": np.array(float(error))}
         arrays["others"] = first + np.arange(len(rest.frames))
         return RowFunction(_visible(others), arrays, 1)
@@ -119,7 +123,7 @@ def _camera_arrays(camera: Camera, a: FrameGroup) -> Arrays:
     }
 
 
-def _norm(x: Float[jax.Array, "*n 3"]) -> Float[jax.Array, "*n"]:
+def _norm(x: Float[jax.Array, "*n d"]) -> Float[jax.Array, "*n"]:
     return jnp.sqrt(jnp.sum(x * x, -1) + NORM_EPSILON)
 
 
@@ -129,79 +133,117 @@ def _visible(others: PartKinds) -> Callable[..., Any]:
         eye = arrays["eye"]
         R_eye, p_eye = gather_rows(R, eye)[0], gather_rows(p, eye)[0]
         R_at, p_at = gather_rows(R, arrays["at"]), gather_rows(p, arrays["at"])
-        axes = arrays["axes"] @ jnp.swapaxes(R_at, -1, -2) @ R_eye
-
-        def in_camera(x: jax.Array) -> jax.Array:
-            return (p_at + jnp.einsum("nij,nj->ni", R_at, x) - p_eye) @ R_eye
-
-        def in_world(y: jax.Array) -> jax.Array:
-            return p_eye + y @ R_eye.T
-
-        # Soundness needs one ellipsoid with all demands at most 0: it covers a pixel;
-        # it is beyond the near plane, before the far plane, and inside of the image;
-        # its part is not hit before the near plane; and no other part hides it.
-        c = in_camera(arrays["centre"])
-        covered, stretch = _coverage(c, axes, arrays)
-        # The line of sight from the near plane to the farthest hit on the ellipsoid.
-        depth = jnp.maximum(c[:, 0], 0.0)
-        begin = arrays["near"] / jnp.maximum(depth, arrays["near"] + NORM_EPSILON)
-        start, end = begin[:, None] * c, stretch[:, None] * c
-        # Rays within half a pixel in y and z deviate by pitch / √2 at unit depth.
-        spread = arrays["pitch"] / jnp.sqrt(2.0)
-        box_centre = in_camera(arrays["box_centre"])
+        # The camera as each target's frame sees it.
+        turn = jnp.swapaxes(R_at, -1, -2) @ R_eye
+        origin = _apply_inverse(R_at, p_eye - p_at)
+        # Soundness needs one target with all demands at most 0: the ray of a pixel
+        # hits its part beyond the near plane and before the far plane; the part is not
+        # hit before the near plane; and no other part hides it.
+        sight = _nearest_pixel(_apply_inverse(turn, arrays["point"] - origin), arrays)
+        missed, first, last = _hits(sight, turn, origin, arrays)
+        near = arrays["near"]
+        start, end = near * sight.ray, jnp.maximum(last, near)[:, None] * sight.ray
+        spread = _norm(sight.offset)
         demands = [
-            covered[:, None],
-            arrays["near"] + RAY_CLEARANCE - c[:, :1],
-            stretch[:, None] * c[:, :1] - arrays["far"],
-            jnp.abs(c[:, 1:]) - c[:, :1] * arrays["edges"],
-            _hit_before_near(box_centre, start, axes, spread, arrays)[:, None],
+            missed[:, None],
+            near + RAY_CLEARANCE - first[:, None],
+            last[:, None] - arrays["far"],
+            _hit_before_near(sight.ray, spread, turn, origin, arrays)[:, None],
         ]
         if others.kinds:
             at = arrays["others"]
             bodies = posed_parts(others, gather_rows(R, at), gather_rows(p, at), arrays)
-            clearance = spread * stretch * depth + RAY_CLEARANCE
-            demands += _hidden(in_world(start), in_world(end), p_eye, clearance, bodies)
-        # Sound: one ellipsoid that meets all demands is enough, and the mellowmin is
-        # at least the minimum over ellipsoids of the largest demand.
+            clearance = spread * jnp.maximum(last, near) + RAY_CLEARANCE
+            start, end = (p_eye + x @ R_eye.T for x in (start, end))
+            demands += _hidden(start, end, p_eye, clearance, bodies)
+        # Sound: one target that meets all demands is enough, and the mellowmin is at
+        # least the minimum over targets of the largest demand.
         worst = largest(jnp.concatenate(demands, 1).T)
         return mellowmin_within(worst, arrays["error"])[None]
 
     return visible
 
 
-def _coverage(
-    c: jax.Array, axes: jax.Array, arrays: TracedArrays
-) -> tuple[jax.Array, jax.Array]:
-    """Return whether all rays near that of the centre hit the ellipsoid, and how deep.
+def _apply_inverse(R: jax.Array, x: jax.Array) -> Float[jax.Array, "n 3"]:
+    """Return Rᵀ x for each of n rotations."""
+    return jnp.einsum("nji,nj->ni", R, x)
 
-    With the ellipsoid as the unit ball about the origin, a ray along u + w from -x u is
-    x |u × w| / |u + w| away from it, where the centre is at depth x along u, and
-    |u + w| >= |u| - |w|.
+
+class _Sight(NamedTuple):
+    """Rays towards points, in camera coordinates, and to the pixels next to them."""
+
+    ray: Float[jax.Array, "n 3"]
+    """The point of the image closest to the point's projection, at unit depth."""
+    offset: Float[jax.Array, "n 2"]
+    """From there to the nearest pixel, in y and z at unit depth."""
+    mirrored: Float[jax.Array, "n 2"]
+    """The same near pixels, the opposite between two pixels."""
+
+
+def _nearest_pixel(point: Float[jax.Array, "n 3"], arrays: TracedArrays) -> _Sight:
+    """Return rays towards points, and to the pixels nearest to them.
+
+    Args:
+        point: the points in camera coordinates [m].
+        arrays: of the camera.
+    """
+    pitch = arrays["pitch"]
+    depth = jnp.maximum(point[:, :1], arrays["near"])
+    border = arrays["edges"] - pitch / 2
+    aim = jnp.clip(point[:, 1:] / depth, -border, border)
+    # Centres of pixels begin at the border, and are one pitch apart.
+    steps = (aim + border) / pitch
+    rest = jnp.round(steps) - steps
+    turning = smoothstep((jnp.abs(rest) - BLEND_BEGIN) / (0.5 - BLEND_BEGIN))
+    ray = jnp.concatenate([jnp.ones_like(depth), aim], 1)
+    return _Sight(ray, rest * pitch, rest * pitch * (1 - 2 * turning))
+
+
+def _hits(
+    sight: _Sight, turn: jax.Array, origin: jax.Array, arrays: TracedArrays
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Return whether rays of pixels hit the parts of targets, and between which depths.
+
+    A ray hits if it is in the part where it passes the target. Besides the nearest
+    pixel's ray, three more count that differ from it only where another pixel becomes
+    the nearest, so that the result is continuous there.
 
     Returns:
-        A value at most 0 only where all these rays hit [m], and an upper bound of the
-        depth of the hits, in depths of the centre.
+        A value at most 0 only where rays hit [m], and bounds of the depths at which
+        they are inside for sure and hit at the latest [m].
     """
-    to_ball = axes / arrays["semi_axes"][:, :, None]
-    g = jnp.einsum("nij,nj->ni", to_ball, c)
-    y, z = to_ball[:, :, 1], to_ball[:, :, 2]
-    # w is largest at the corners of the pixel, since |u × w| and |w| are convex in w.
-    corners = jnp.stack([y + z, y - z], 1) * (arrays["pitch"] / 2)
-    depth, reach = jnp.maximum(c[:, 0], 0.0), _norm(g)
-    aside = largest(_norm(jnp.cross(g[:, None], corners)).T) / reach
-    along = largest(_norm(corners).T) * depth / reach
-    # x aside / (1 - along) <= 1 for the distance, and along <= 1/2 so that the bound
-    # 1 / (1 - along) of the depth is finite.
-    demand = jnp.maximum(depth * aside + along - 1, 2 * along - 1)
-    thinnest = jnp.min(arrays["semi_axes"], -1)
-    return thinnest * demand + STRICT_MARGIN, 1 / (1 - jnp.minimum(along, 0.5))
+    near, far = sight.offset, sight.mirrored
+    aside = [(near[:, 0], near[:, 1]), (near[:, 0], far[:, 1])]
+    aside += [(far[:, 0], near[:, 1]), (far[:, 0], far[:, 1])]
+    zero = jnp.zeros_like(near[:, 0])
+    offsets = jnp.stack([jnp.stack([zero, *x], -1) for x in aside], 1)
+    r = jnp.einsum("nij,nkj->nki", turn, sight.ray[:, None] + offsets)
+    # With the ellipsoid as the unit ball about the origin, the ray passes the target
+    # at the depth g·r / r·r.
+    to_ball = arrays["axes"] / arrays["semi_axes"][:, :, None]
+    in_ball = lambda x: jnp.einsum("nij,nkj->nki", to_ball, x)
+    r_ball = in_ball(r)
+    square = jnp.sum(r_ball * r_ball, -1) + NORM_EPSILON
+    g = in_ball((arrays["point"] - origin)[:, None])
+    passing = jnp.sum(g * r_ball, -1) / square
+    x = origin[:, None] + passing[:, :, None] * r
+    distance = _norm(in_ball(x - arrays["centre"][:, None]))
+    planes = arrays["planes"]
+    beyond = jnp.einsum("nfj,nkj->nkf", planes[:, :, :3], x) - planes[:, None, :, 3]
+    beyond = largest(jnp.moveaxis(beyond, -1, 0))
+    missed = jnp.minimum(arrays["scale"][:, None] * (distance - 1), beyond)
+    # A ball of radius 1 - d in the unit ball, or of the distance from the planes, is
+    # inside of the part, and the ray has crossed it.
+    crossed = jnp.maximum((1 - distance) / jnp.sqrt(square), -beyond / _norm(r))
+    entry = passing - jnp.maximum(crossed, 0.0)
+    return largest(missed.T) + STRICT_MARGIN, smallest(passing.T), largest(entry.T)
 
 
 def _hit_before_near(
-    box_centre: jax.Array,
-    start: jax.Array,
-    axes: jax.Array,
-    spread: Any,
+    ray: jax.Array,
+    spread: jax.Array,
+    turn: jax.Array,
+    origin: jax.Array,
     arrays: TracedArrays,
 ) -> Float[jax.Array, " n"]:
     """Return values at most 0 only where parts are not hit before the near plane [m].
@@ -209,7 +251,11 @@ def _hit_before_near(
     The segment from the camera to the near plane must be beside the box of the part
     along one of the box's axes.
     """
-    ends = [jnp.einsum("nij,nj->ni", axes, x - box_centre) for x in (0.0, start)]
+    end = origin + arrays["near"] * jnp.einsum("nij,nj->ni", turn, ray)
+    ends = [
+        jnp.einsum("nij,nj->ni", arrays["axes"], x - arrays["box_centre"])
+        for x in (origin, end)
+    ]
     beside = jnp.maximum(jnp.minimum(*ends), -jnp.maximum(*ends)) - arrays["box_half"]
     return RAY_CLEARANCE + spread * arrays["near"] - largest(beside.T)
 

@@ -1,8 +1,10 @@
 """Relaxation of stability: objects in static equilibrium on each other and the world.
 
 All objects on free joints must be in equilibrium at once, with forces between objects
-acting both ways, also for each centre of mass shifted to four sides. In addition they
-must touch their support and not overlap.
+acting both ways, also for each centre of mass shifted to four sides. Before, objects
+settle: each moves by its gap, or by how deep it overlaps, and points touch that are as
+near to its support as the nearest one. With all objects that it touches, an object must
+settle by less than the displacement that counts as stable.
 """
 
 from collections.abc import Sequence
@@ -16,7 +18,6 @@ from jaxtyping import Float, Int
 
 from posewise import collision
 from posewise.features import FS, Feature
-from posewise.features.safe_math import amin
 from posewise.features.symbol import Symbol
 from posewise.robots.config import Config
 from posewise.robots.contact.bodies import frame_bodies
@@ -25,7 +26,7 @@ from posewise.robots.world.frame import Frame
 from posewise.robots.world.friction import contact_friction
 
 from ..errors import PredicateError
-from ..smooth_extrema import mellowmin_within, smoothstep
+from ..smooth_extrema import largest, smallest, smoothstep
 from .constraint_terms import Conjunction, ConstraintTerm, Inequality
 from .contact_points import closest_surface_points, contact_samples, is_cylinder
 from .equilibrium import FrictionContacts, force_imbalance
@@ -42,9 +43,9 @@ TORQUE_LEVER = 0.1
 FRICTION_MARGIN = 0.03
 """Margin by which coefficients of friction are reduced [1]."""
 TOUCHING_GAP = 2e-4
-"""Distance up to which points touch fully [m]."""
+"""Gap beyond that of the nearest point up to which points touch fully [m]."""
 SEPARATED_GAP = 6e-4
-"""Distance beyond which points do not touch [m]."""
+"""Gap beyond that of the nearest point from which on points do not touch [m]."""
 REMOTE_WEIGHT = 0.02
 """Weight of points that do not touch [1].
 
@@ -52,33 +53,52 @@ It is too small to hold an object, but gives the solver a direction to a contact
 """
 REMOTE_DECAY = 0.01
 """Distance over which that weight decays by the factor e [m]."""
+SETTLING_SHARE = 0.85
+"""Share of the allowed displacement by which objects may settle [1]."""
+LINKED_DISTANCE = 2e-3
+"""Distance up to which one object settles with another one [m]."""
+UNLINKED_DISTANCE = 4e-3
+"""Distance beyond which it does not [m]."""
+SETTLING_FRICTION = 0.31
+"""Share of friction that objects lose that settle by as much as they may [1].
+
+What lands or is pushed out on a slope slides before friction holds it.
+"""
+UNSUPPORTED = 10.0
+"""Gap of points that cannot hold an object [m]."""
 MAX_PENETRATION = 2e-4
-"""Largest penetration depth of bodies [m]; the simulator pushes deeper ones apart."""
-MAX_SUPPORT_GAP = 2e-4
-"""Largest distance of the object in question from its support [m]."""
+"""Largest penetration depth of an object and what supports nothing [m]."""
 ROW_SCALE = 100.0
 """Factor of the rows in a solver, whose values are tenths of millimetres."""
 JAMMING_BLEND = 0.1
 """Range of the normal's z component over which contacts begin to count [1]."""
 
 
-def standing_term(stack: Stack) -> ConstraintTerm:
+def standing_term(stack: Stack, shift: float) -> ConstraintTerm:
     """Return the term that the stack stands and is clear of everything else.
+
+    Args:
+        stack: the objects.
+        shift: largest displacement of the first object while everything settles [m].
 
     Raises:
         PredicateError: see `standing_feature`.
     """
-    standing = Inequality(standing_feature(stack), scale=ROW_SCALE)
+    standing = Inequality(standing_feature(stack, shift), scale=ROW_SCALE)
     if not stack.clear_frames:
         return standing
     clear = Feature(FS.collisionRows, stack.clear_frames, target=MAX_PENETRATION)
     return Conjunction((standing, Inequality(clear, scale=ROW_SCALE)))
 
 
-def standing_feature(stack: Stack) -> Feature:
-    """Return six rows: overlap [m], gap below the first object [m], four imbalances.
+def standing_feature(stack: Stack, shift: float) -> Feature:
+    """Return five rows: how far the first object settles [m], and four imbalances.
 
     Imbalances are in weights, for centres of mass shifted to four sides.
+
+    Args:
+        stack: the objects.
+        shift: largest displacement of the first object [m].
 
     Raises:
         PredicateError: when the first object can touch nothing.
@@ -93,7 +113,9 @@ def standing_feature(stack: Stack) -> Feature:
         indices = np.array([C.index(name) for name in names])
         kinds, arrays = _body_pair_data(C, indices, stack)
         symbol = _symbol(kinds, len(stack.objects))
-        return symbol, indices, arrays | _mass_data(C, indices, stack)
+        arrays |= _mass_data(C, indices, stack)
+        arrays["limit"] = np.array(SETTLING_SHARE * shift)
+        return symbol, indices, arrays
 
     return world_feature(stack.frame_names, resolve)
 
@@ -207,8 +229,10 @@ class _ContactPoints(NamedTuple):
     """Positions in the world (n, 3) [m]."""
     normal: Any
     """Unit normals towards the upper object (n, 3)."""
+    gap: Any
+    """Signed distances (n,) [m]."""
     weight: Any
-    """1 for points that touch and can hold, 0 for others (n,)."""
+    """1 for points that can hold, 0 for others (n,)."""
     friction: Any
     """Coefficients of friction (n,)."""
     upper: Any
@@ -222,26 +246,70 @@ def _symbol(kinds: tuple[_BodyPairKind, ...], objects: int) -> Symbol:
     # The number of objects is part of the key, since arrays of one symbol must have
     # equal shapes.
     def run(R: Any, p: Any, **arrays: Any) -> Any:
-        groups, distances, of_first = [], [], []
+        groups, distances = [], []
         for g, kind in enumerate(kinds):
             points, d = _contact_points(g, kind, R, p, arrays)
             groups.append(points)
             distances.append(d)
-            is_first = arrays[f"upper{g}"][:, 0] + arrays[f"lower{g}"][:, 0]
-            # Pairs without the first object are moved out of reach of the minimum.
-            of_first.append(jnp.where(is_first > 0, d, 1e3))
         columns = zip(*groups, strict=True)
         points = _ContactPoints(*(jnp.concatenate(x) for x in columns))
-        overlap = -amin(jnp.concatenate(distances)) - MAX_PENETRATION
-        # Sound: the mellowmin is at least the distance of the closest support.
-        gap = mellowmin_within(jnp.concatenate(of_first), MAX_SUPPORT_GAP / 8)
+        pairs = range(len(kinds))
+        sides = [
+            jnp.concatenate([arrays[f"{side}{g}"] for g in pairs])
+            for side in ("upper", "lower")
+        ]
+        distance, limit = jnp.concatenate(distances), arrays["limit"]
+        held, gap = _gaps_below(points)
+        depth = jnp.maximum(-distance, 0.0)[:, None]
+        own = jnp.maximum(gap, 0.0) + largest(jnp.maximum(*sides) * depth)
         # Sound for rigid bodies with Coulomb friction: the imbalance is an upper bound
         # of the least one, and weights of at most 1 only weaken the contacts.
-        imbalance = force_imbalance(*_balance_equations(points, R, p, arrays))
-        contact = jnp.stack([overlap, gap - MAX_SUPPORT_GAP])
-        return jnp.concatenate([contact, imbalance - MAX_IMBALANCE])
+        slide = SETTLING_FRICTION * jnp.minimum(held @ own / limit, 1.0)
+        settled = points._replace(
+            weight=points.weight * _touch_weight(points.gap - held @ gap),
+            friction=points.friction * (1 - slide),
+        )
+        imbalance = force_imbalance(*_balance_equations(settled, R, p, arrays))
+        settling = _settling(own, distance, *sides)
+        return jnp.concatenate([settling[None] - limit, imbalance - MAX_IMBALANCE])
 
-    return Symbol(run, "resting", frames=(0, None), dim=6, takes_frame_stack=True)
+    return Symbol(run, "resting", frames=(0, None), dim=5, takes_frame_stack=True)
+
+
+def _gaps_below(points: _ContactPoints) -> tuple[jax.Array, jax.Array]:
+    """Return which object each point can hold (n, objects), and the gaps below them.
+
+    After an object has settled by its gap, points touch that are as near as the nearest
+    one.
+    """
+    # Of two objects that both move, either may be the upper one.
+    is_upright = points.normal[:, 2:] > 0
+    held = jnp.where(is_upright, points.upper, points.lower)
+    near = (points.gap + UNSUPPORTED * (1 - points.weight))[:, None]
+    return held, smallest(jnp.where(held > 0, near, UNSUPPORTED))
+
+
+def _settling(own: Any, distance: Any, upper: Any, lower: Any) -> Any:
+    """Return an upper bound of how far the first object settles, or another does [m].
+
+    Args:
+        own: how far each object settles on what is below it.
+        distance: signed distances of pairs of bodies.
+        upper: one-hot indices of their objects (pairs, objects).
+        lower: of the others; 0: the world.
+    """
+    if len(own) == 1:
+        return own[0]
+    # An object settles with those that it touches, and with those that they touch: the
+    # reach is the transitive closure of that relation, found by repeated squaring.
+    span = UNLINKED_DISTANCE - LINKED_DISTANCE
+    near = smoothstep((UNLINKED_DISTANCE - distance) / span)[:, None, None]
+    one_way = largest(near * upper[:, :, None] * lower[:, None])
+    reach = jnp.maximum(one_way, one_way.T)
+    reach = jnp.maximum(reach, np.eye(len(own)))
+    for _ in range(int(np.ceil(np.log2(len(own))))):
+        reach = largest(jnp.swapaxes(reach[:, :, None] * reach, 0, 1))
+    return largest(jnp.concatenate([(reach[0] @ own)[None], own]))
 
 
 def _contact_points(
@@ -272,8 +340,9 @@ def _contact_points(
     _, q = closest_surface_points(b, x, kind.are_cylinders[1])
     gap, _ = closest_surface_points(a, q, kind.are_cylinders[0])
     normal, friction = gather_rows(pair.normal, of), pick("friction")
-    weight = _touch_weight(gap) * _no_jamming_weight(normal, friction, pick("lower"))
-    points = _ContactPoints(q, normal, weight, friction, pick("upper"), pick("lower"))
+    weight = _no_jamming_weight(normal, friction, pick("lower"))
+    sides_of = pick("upper"), pick("lower")
+    points = _ContactPoints(q, normal, gap, weight, friction, *sides_of)
     return points, pair.distance
 
 

@@ -6,6 +6,7 @@ import jax
 import numpy as np
 
 import posewise as pw
+from helpers import stable_scenes
 from posewise.compilation.precision import full_matmul_precision
 from posewise.logic.relaxed.constraint_terms import inequalities
 
@@ -48,13 +49,17 @@ SHAPES = {
     ],
 }
 """Objects that are placed in the flat."""
+RESTING = ("box", "tower", "can", "rim", "crate", "rounded", "wedge", "stool", "ramp")
+"""Scenes in which an object rests, or does not."""
 
 
 @cache
 def world(name):
-    """A fixed object b and a free object a; or the flat with a shape."""
+    """A fixed object b and a free object a; the flat with a shape; or one at rest."""
     if name in SHAPES:
         return flat(SHAPES[name])
+    if name.startswith("rest "):
+        return stable_scenes.world(name.removeprefix("rest "))
     parts, shape = THINGS[name]
     C = pw.Config()
     C.add_object(
@@ -164,6 +169,15 @@ def between(C, rng, count):
         q[1::4, x[0]] -= sign * np.abs(rng.normal(size=count))[1::4] * 1e-4
         q[2::4, x[0]] += sign * rng.normal(size=count)[2::4] * 1e-4
     return q
+
+
+def resting(name):
+    """A sampler of states in which a rests, or does not."""
+
+    def draw(C, rng, count):
+        return np.array([stable_scenes.placed(name, rng).q for _ in range(count)])
+
+    return draw
 
 
 def gaps(C, q, other):

@@ -69,6 +69,25 @@ def crate() -> list:
     ]
 
 
+def stool() -> list:
+    """A round seat on three legs."""
+    angle = 2 * np.pi * np.arange(3) / 3
+    legs = [
+        (
+            pw.Cylinder(0.1, 0.008),
+            [0.05 * np.cos(a), 0.05 * np.sin(a), 0.05, 1, 0, 0, 0],
+        )
+        for a in angle
+    ]
+    return [(pw.Cylinder(0.01, 0.07), [0, 0, 0.105, 1, 0, 0, 0]), *legs]
+
+
+WEDGE = [
+    [x, y, z] for x in (-0.05, 0.05) for y, z in ((-0.04, 0), (0.04, 0), (0.02, 0.05))
+]
+"""Corners of a lopsided prism."""
+
+
 @cache
 def world(name: str) -> pw.Config:
     """The scene of that name, with an object "a" to be placed."""
@@ -78,6 +97,8 @@ def world(name: str) -> pw.Config:
         "can": [(pw.Cylinder(0.1, 0.04), None)],
         "crate": crate(),
         "rounded": [(pw.Box([0.1, 0.08, 0.06], 0.01), None)],
+        "wedge": [(pw.Convex(WEDGE), None)],
+        "stool": stool(),
     }.get(name, [(box, None)])
     if name == "tower":
         C.add_frame("b", joint="free", shape=pw.Box([0.12, 0.1, 0.1]), mass=0.2)
@@ -86,11 +107,16 @@ def world(name: str) -> pw.Config:
     if name == "slope":
         C = slope(0.0)
         C.detach("board", None)
+    if name == "ramp":
+        C = pw.Config()
+        C.add_frame("hinge", joint="hingeY")
+        C.add_frame("board", "hinge", shape=pw.Box([1, 0.6, 0.1]))
     C.add_object("a", parts, joint="free", mass=0.3)
     return C
 
 
-HEIGHT = {"can": 0.05, "crate": 0.0}
+HEIGHT = {"can": 0.05, "crate": 0.0, "wedge": 0.0, "stool": 0.0}
+"""Height of the origin of "a" above what it stands on; of others, 0.03 [m]."""
 
 
 def placed(name: str, rng: np.random.Generator) -> pw.Config:
@@ -102,6 +128,11 @@ def placed(name: str, rng: np.random.Generator) -> pw.Config:
     half = HEIGHT.get(name, 0.03)
     quat = turned(rng.uniform(-np.pi, np.pi), tilt)
     x, y = rng.uniform(0.24, 0.36), rng.uniform(-0.36, 0.36)
+    if name == "ramp":
+        C.set_joint("hinge", [np.deg2rad(rng.uniform(0, 32))])
+        pose = np.array([*rng.uniform(-0.3, 0.3, 2), 0.08 + gap, *quat])
+        C.set_pose("a", pose, relative_to="board")
+        return C
     if name == "slope":
         C = slope(rng.uniform(0, 32))
         C.set_shape("b0", pw.Box([0.1, 0.08, 0.06]))

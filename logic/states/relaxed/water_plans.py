@@ -42,7 +42,7 @@ from ..container_rules import MIN_OPENING_UP
 from ..resampling import slice_duration
 from ..thermal_rules import DEFAULT_STEP
 from ..toggle_slice_rules import PRESS_STEPS
-from ..water_rules import SPOUT_OFFSET, stream_step
+from ..water_rules import DROPLET_PERIOD, SPOUT_OFFSET, stream_step
 from .toggled_plans import toggled_plans
 
 HIT_TOLERANCE = 1e-3
@@ -96,6 +96,55 @@ def usable_taps(C: Config) -> list[WorldObject]:
 def is_dripping(C: Config, tap: WorldObject) -> bool:
     """Return whether a water source is on, or just was: one more droplet may fall."""
     return _is_on(C, tap) or bool(C.states[tap.name].stream.running)
+
+
+def below_tap(name: str, tap: str, k: int) -> tuple[str, str, str, int]:
+    """Return the subject of the fact that a container is below a tap in a slice."""
+    return "below", name, tap, k
+
+
+def exposures(
+    C: Config, schedule: Schedule, tap: WorldObject, limit: int
+) -> list[range]:
+    """Return the longest ranges of slices in which at most `limit` droplets fall.
+
+    The ways to these slices count, from the slice before the first of them on.
+
+    Args:
+        C: the world.
+        schedule: slices.
+        tap: the water source.
+        limit: largest number of droplets.
+    """
+    count = schedule.state_slices[-1] + 1
+    tau = slice_duration(schedule.interval, "Filling")
+    every = sorted({1, _steps_per_slice(tau)})
+    if "toggleable" in tap.abilities:
+        # Whenever a tap is switched, droplets are this many steps apart at least.
+        left = int(C.states[tap.name].stream.left)
+        apart = [int(np.ceil(DROPLET_PERIOD * n / tau)) + 1 for n in every]
+        totals = [
+            np.minimum(-(-np.arange(count + 1) * n // d), left)
+            for n, d in zip(every, apart, strict=True)
+        ]
+        most = np.max(totals, 0)
+        largest = int(np.searchsorted(most, limit, "right")) - 1
+        ends = [min(s + largest, count) for s in range(count)]
+    else:
+        counts = [
+            _droplet_counts(C, tap, num_slices=count, tau=tau, steps=n, on=True)[:, 1]
+            for n in every
+        ]
+        ends = []
+        for s in range(count):
+            fallen = np.max([c[s:] - (c[s - 1] if s else 0) for c in counts], 0)
+            ends.append(s + int(np.searchsorted(fallen, limit, "right")))
+    # A range within another one is left out.
+    return [
+        range(s, end)
+        for s, end in enumerate(ends)
+        if end > s and (s == 0 or end > ends[s - 1])
+    ]
 
 
 def _is_on(C: Config, tap: WorldObject) -> bool:
@@ -221,9 +270,10 @@ def _window_plans(
         objectives += rows(goal.cavity, target, pour)
     for other in (x for x in obstacles if x not in static):
         objectives += rows("beside", other, ray_miss_rows(DOWN, reach))
-    return [
-        Plan(f"{goal.name} below {tap.name} on slices {start} to {end}", objectives)
-    ]
+    below = [below_tap(goal.name, tap.name, k) for k in window.slices]
+    facts = frozenset((fact, True) for fact in below if goal.verb == "fill")
+    title = f"{goal.name} below {tap.name} on slices {start} to {end}"
+    return [Plan(title, objectives, facts)]
 
 
 def _obstacles(C: Config, name: str) -> list[FrameGroup]:
