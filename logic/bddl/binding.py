@@ -8,14 +8,12 @@ from posewise.robots.errors import ConfigError, unknown_name
 
 from ..exact.rooms import InRoom
 from ..geometry.rooms import rooms_named
-from .grammar import IN_ROOM
+from .grammar import FLOOR, IN_ROOM
 from .problem import Problem
 from .requirements import substances_of
 
 AGENT = "agent.n.01"
 """Category of the instances that agents of a world stand for."""
-FLOOR = "floor.n.01"
-"""Category of floors."""
 
 
 class _Instance(NamedTuple):

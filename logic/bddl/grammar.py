@@ -12,6 +12,8 @@ from .reader import Expression, Form, Word
 
 IN_ROOM = "inroom"
 """The predicate whose second term is a type of rooms, not an object."""
+FLOOR = "floor.n.01"
+"""Category of floors."""
 
 InstancesByCategory: TypeAlias = Mapping[str, tuple[str, ...]]
 """Names of instances by category, `{"apple.n.01": ("apple.n.01_1", ...)}`."""

@@ -95,7 +95,7 @@ class LiteralSolver:
             elif isinstance(atom, StatePredicate | Attached):
                 why = self._provide(atom, truth)
                 if why:
-                    self.failures[literal] = f"{why}."
+                    self.failures[literal] = why
                 elif atom.holds(self.world) != truth:
                     atom.set(self.world, truth)
         except ConfigError as error:
@@ -375,12 +375,13 @@ def _split_negation(literal: Predicate) -> tuple[Predicate, bool]:
 def _creation_order(literal: Predicate) -> int:
     """Return a number that is smaller for literals whose states are set earlier.
 
-    What is made first may go where it is wanted, and use up what is to vanish.
+    A substance comes from where it is before it is removed there, and what is made
+    uses up what is to vanish.
     """
     atom, truth = _split_negation(literal)
-    if not isinstance(atom, Real):
-        return 0
-    return 1 if truth else 2
+    if not truth:
+        return 2
+    return 1 if isinstance(atom, Real) else 0
 
 
 def _is_state(literal: Predicate) -> bool:

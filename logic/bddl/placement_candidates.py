@@ -220,8 +220,18 @@ class PlacementCandidates:
         for k in rng.permutation(np.flatnonzero(free))[:MAX_EXACT_CHECKS]:
             parts = [(frame, R, p + origins[k]) for frame, R, p in orientation.parts]
             drop = self._drop_height(parts, supports[k])
-            if drop is not None:
-                yield np.array([*origins[k] - drop * UP, *orientation.quaternion])
+            if drop is None:
+                continue
+            origin = origins[k] - drop * UP
+            # On its way down it may have come among others, e.g. into a basin.
+            others = self._obstacles_besides(supports[k])
+            if is_free(origin[None], orientation.all_boxes, others, gap / 2).all():
+                yield np.array([*origin, *orientation.quaternion])
+
+    def _obstacles_besides(self, owner: str) -> AxisAlignedBoxes:
+        """Return the boxes about all obstacles except one object."""
+        owners = self.obstacles.owners
+        return self.obstacles.select([k for k, o in enumerate(owners) if o != owner])
 
     def _neighbours(self, literals: Sequence[Predicate]) -> Iterator[_Neighbour]:
         """Yield the objects that it is to be next to, except those it carries."""

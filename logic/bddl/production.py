@@ -22,7 +22,7 @@ class Stock:
     used: frozenset[str] = frozenset()
     """Names of the objects that were used up."""
     left: Mapping[str, int] = field(default_factory=dict)
-    """Numbers of products that nokind has taken yet."""
+    """Numbers of products that nothing has taken yet."""
     made: frozenset[str] = frozenset()
     """Substances that were made."""
 
@@ -69,7 +69,7 @@ class Production:
         if name in self.stock.used:
             return ""
         kind = self.world.objects[name].category or name
-        reasons = [f"No rule uses {kind} up."]
+        reasons = [f"no rule uses {substance_name(kind)} up"]
         stock = replace(self.stock, used=self.stock.used | {name})
         for rule in rules_using(kind):
             rest = {**rule.inputs, kind: rule.inputs[kind] - 1}
@@ -77,7 +77,7 @@ class Production:
             if isinstance(outcome, Stock):
                 return self._commit(outcome)
             reasons.append(outcome)
-        return " ".join(reasons[-2:])
+        return self._commit("; or ".join(reasons[-2:]))
 
     def store(self, substance: str, excluded: Collection[Predicate]) -> None:
         """Put some of a substance that was made into the first container, or else onto
@@ -100,7 +100,7 @@ class Production:
     def _commit(self, outcome: "Stock | str") -> str:
         """Use up the objects of an outcome, and return why it failed, if so."""
         if isinstance(outcome, str):
-            return outcome
+            return f"{outcome[0].upper()}{outcome[1:]}."
         for name in outcome.used - self.stock.used:
             Real(name).set(self.world, False)
         self.stock = outcome
@@ -123,7 +123,7 @@ class Production:
                 return outcome.add(kind, -1)
             reasons.append(outcome)
         name = substance_name(kind)
-        return "; or ".join(reasons[:2]) or f"No rule makes {name}."
+        return "; or ".join(reasons[:2]) or f"no rule makes {name}"
 
     def _apply(
         self, rule: TransitionRule, stock: Stock, above: tuple[str, ...]
@@ -132,16 +132,26 @@ class Production:
         title = f"{rule.verb} for {', '.join(map(substance_name, rule.outputs))}"
         lacks = list(self._missing_tools(rule, stock))
         if lacks:
-            return f"{title} needs {' and '.join(lacks)}, which are not there"
+            return f"{title} needs {' and '.join(lacks)}, and there is none"
         for kind, number in rule.inputs.items():
-            for _ in range(number):
+            for k in range(number):
                 outcome = self._obtain(kind, rule.cooked.get(kind), stock, above)
                 if isinstance(outcome, str):
-                    return f"{title} needs {substance_name(kind)} ({outcome})"
+                    name = substance_name(kind)
+                    needs = f"{number} {name}, and there are {k}" if k else name
+                    return f"{title} needs {needs} ({outcome})"
                 stock = outcome
         for kind, number in rule.outputs.items():
             stock = stock.add(kind, number)
-        return replace(stock, made=stock.made | rule.outputs.keys())
+        made = frozenset(filter(self._is_substance, rule.outputs))
+        return replace(stock, made=stock.made | made)
+
+    def _is_substance(self, kind: str) -> bool:
+        """Return whether a kind is the name of a substance, not of objects."""
+        objects = self.world.objects.values()
+        return "." not in kind and not any(
+            is_of_kind(o.category or o.name, kind) for o in objects
+        )
 
     def _missing_tools(self, rule: TransitionRule, stock: Stock) -> Iterator[str]:
         """Yield what is not there of a rule's tools."""
@@ -168,7 +178,7 @@ class Production:
         if cooked and not any(
             "heatSource" in o.abilities for o in self.world.objects.values()
         ):
-            return "nokind can cook it"
+            return "nothing can cook it"
         fitting = [
             o.name
             for o in self.world.objects.values()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from ..states.dirt_rules import ABILITY_BY_SUBSTANCE
-from .grammar import IN_ROOM, QUANTIFIERS, is_atom, parse_quantifier, term_name
+from .grammar import FLOOR, IN_ROOM, QUANTIFIERS, is_atom, parse_quantifier, term_name
 from .problem import Problem
 from .reader import Form
 from .taxonomy import is_substance, substance_name
@@ -28,6 +28,8 @@ ABILITY_BY_PREDICATE = {
     "toggled_on": "toggleable",
 }
 """The ability that an object needs for a predicate to apply to it."""
+PLACE_PREDICATES = ("attached", "inside", "nextto", "ontop", "touching", "under")
+"""Predicates of the place of their first term."""
 SUBSTANCE_PREDICATES = ("contains", "covered", "filled", "insource", "saturated")
 """Predicates whose second term is a substance."""
 
@@ -39,11 +41,13 @@ class Requirements:
     inside: Mapping[str, frozenset[str]]
     """By category of the container: instances that may be inside of one."""
     on: Mapping[str, frozenset[str]]
-    """By category of the support: instances that may be on top of one."""
+    """By category of the support: instances that may be on top of one, or touch one."""
     abilities: Mapping[str, frozenset[str]]
     """By category: abilities that its states need."""
     rooms: Mapping[str, str]
     """Type of the room by instance that the problem puts into one."""
+    moved: frozenset[str]
+    """Instances that the goal puts somewhere."""
 
 
 def requirements_of(problem: Problem) -> Requirements:
@@ -65,11 +69,19 @@ def requirements_of(problem: Problem) -> Requirements:
                 if substance in ABILITY_BY_SUBSTANCE:
                     needed = abilities.setdefault(category_of[terms[0]], set())
                     needed.add(ABILITY_BY_SUBSTANCE[substance])
-            elif predicate in ("inside", "ontop"):
+            elif predicate in ("inside", "ontop", "touching"):
                 lower = category_of[terms[1]]
                 table = inside if predicate == "inside" else on
                 table.setdefault(lower, set()).add(terms[0])
-    return Requirements(_frozen(inside), _frozen(on), _frozen(abilities), rooms)
+    moved = {
+        terms[0]
+        for condition in problem.goal
+        for predicate, *terms in _ground_atoms(condition, problem, {})
+        if predicate in PLACE_PREDICATES and category_of[terms[0]] != FLOOR
+    }
+    return Requirements(
+        _frozen(inside), _frozen(on), _frozen(abilities), rooms, frozenset(moved)
+    )
 
 
 def substances_of(problem: Problem) -> dict[str, str]:

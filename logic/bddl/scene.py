@@ -12,7 +12,7 @@ from posewise.robots.geometry.shapes import Box
 from posewise.robots.validation import integer
 from posewise.robots.world.rooms import Room, RoomMap
 
-from .binding import FLOOR
+from .grammar import FLOOR
 from .object_specs import ObjectSpec, specs_by_category
 from .primitive_bodies import (
     HINGE_RANGE,
@@ -39,11 +39,13 @@ def make_scene(problem: Problem, seed: int = 0) -> Config:
     """Return a world with an object for each instance of a problem, of the same name.
 
     Each floor belongs to a room, of the type that :init says; furniture that :init puts
-    into a room is fixed there, and all other objects stand loose on the floor of the
-    first room. Bodies are of primitives, of the size that their synset has in a small
-    table, or large enough for all objects that the problem may put there; cabinets, and
-    objects that the problem opens, have a door or a lid on a hinge. Objects have the
+    into a room is fixed there, unless the goal moves it, and all other objects stand
+    loose on the floor of the first room. Bodies are of primitives, of the size that
+    their synset has in a small table, or large enough for all objects that the problem
+    may put there; cabinets, and objects that the problem opens, have a door or a lid on
+    a hinge, and objects that are to hold a substance a cavity. Objects have the
     abilities that the problem's states need, and those that the package bddl knows.
+    Substances are no objects.
 
     Args:
         problem: as `load` reads it.
@@ -60,7 +62,8 @@ def make_scene(problem: Problem, seed: int = 0) -> Config:
         if instance not in substances_of(problem)
     }
     category_of = problem.category_of
-    fixed = requirements_of(problem).rooms
+    requirements = requirements_of(problem)
+    fixed = requirements.rooms
     rooms = _rooms_and_floors(problem, fixed)
     positions = _arrange(rooms, specs, fixed, np.random.default_rng(seed))
     sizes = [_room_size(positions[floor]) for _, floor in rooms]
@@ -83,7 +86,7 @@ def make_scene(problem: Problem, seed: int = 0) -> Config:
                 category_of[name],
                 specs[name],
                 corner + position.center,
-                is_loose=name not in fixed,
+                is_loose=name not in fixed or name in requirements.moved,
             )
         left += length
     shape = [round(x / MAP_RESOLUTION) for x in (width, depth)]

@@ -14,7 +14,7 @@ from ..formulas.messages import format_predicate
 from ..formulas.predicate import Not, Predicate
 from ..planning.dnf_search import Branch, branches, object_names
 from ..states.existence_predicates import Real
-from .binding import FLOOR
+from .grammar import FLOOR
 from .literal_solver import IsMovable, LiteralSolver
 from .problem import Problem
 from .production import Production
