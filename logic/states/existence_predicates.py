@@ -86,8 +86,9 @@ class Real(StatePredicate):
     """The object exists; or some of a substance does (OmniGibson).
 
     A substance exists where an existing object holds, has absorbed, is covered with, or
-    is a source of some of it. What does not exist is in no relation, and in nothing's
-    way.
+    is a source of some of it. By conditions of BDDL what does not exist is in no
+    relation, and `logic.bddl` places other objects where its body is; other predicates,
+    and collisions, do not ask whether something is real.
 
     Args:
         object: name of an object, or else of a substance.

@@ -196,13 +196,16 @@ def test_the_same_seed_gives_the_same_world():
     assert (begun(1).config.q != begun().config.q).any() and begun(1).holds
 
 
-FEW = "cup.n.01_1 - cup.n.01 table.n.02_1 table.n.02_2 - table.n.02"
+FEW = (
+    "cup.n.01_1 - cup.n.01 table.n.02_1 table.n.02_2 - table.n.02"
+    " floor.n.01_1 - floor.n.01"
+)
 
 
 @pytest.mark.parametrize(
     "goal, words",
     [
-        ("(ontop table.n.02_1 cup.n.01_1)", "None of table.n.02_1 and cup.n.01_1"),
+        ("(ontop floor.n.01_1 cup.n.01_1)", "None of floor.n.01_1 and cup.n.01_1"),
         pytest.param(
             "(and (nextto cup.n.01_1 table.n.02_1) (ontop cup.n.01_1 table.n.02_1) "
             "(ontop cup.n.01_1 table.n.02_2))",
@@ -213,7 +216,10 @@ FEW = "cup.n.01_1 - cup.n.01 table.n.02_1 table.n.02_2 - table.n.02"
 )  # fmt: skip
 def test_what_cannot_be_is_told(goal, words, monkeypatch):
     monkeypatch.setattr(bddl.literal_solver, "optimize_placement", never)
-    rooms = "(inroom table.n.02_1 hall) (inroom table.n.02_2 hall)"
+    rooms = (
+        "(inroom table.n.02_1 hall) (inroom table.n.02_2 hall)"
+        " (inroom floor.n.01_1 hall)"
+    )
     text = (
         f"(define (problem p) (:domain d) (:objects {FEW}) (:init {rooms})"
         f" (:goal {goal}))"
