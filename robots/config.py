@@ -51,6 +51,7 @@ from .typing import (
     VectorLike,
 )
 from .validation import CONVERSION_ERRORS, number
+from .visual.visible_shapes import visible_tree
 from .world import edit
 from .world.abilities import model_abilities, parse_abilities
 from .world.add import JointOptions, add_frame, append_model
@@ -98,6 +99,16 @@ class Config:
         # remembers the world it was last bound to, and copies would take turns in it.
         new = object.__new__(type(self))
         vars(new).update(vars(self), _features={})
+        return new
+
+    def visible_copy(self) -> "Config":
+        """Return a copy whose shapes for collision are those that are seen.
+
+        Seen are the shapes that are drawn, or those for collision where a frame has no
+        others, or only meshes besides.
+        """
+        new = self.copy()
+        new._tree = visible_tree(self._tree)
         return new
 
     __copy__ = copy

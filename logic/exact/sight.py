@@ -14,7 +14,7 @@ from ..geometry.agents import find_agent
 from ..geometry.camera_rays import frames_of_others, visible_pixels
 from ..geometry.frame_groups import FrameGroup, find_object, require_shapes
 from ..relaxed.constraint_terms import ConstraintTerm, Inequality
-from ..relaxed.object_features import feature_on_frames
+from ..relaxed.object_features import feature_on_frames, of_visible_shapes
 from ..relaxed.sight import out_of_view_rows, visible_rows
 from .verdict import SemanticPredicate, Verdict
 
@@ -26,10 +26,12 @@ MAX_START_DEPTH = 2.0
 class InFoVOfAgent(SemanticPredicate):
     """At least one pixel of the agent's camera shows a.
 
-    A pixel shows what the ray through its centre hits first, among all collision shapes
-    of the world, those of the agent included, but not the convex parts that contain the
-    camera. Surfaces nearer than the camera's `near`, or farther than its `far`, are not
-    seen and hide nothing. All semantics agree.
+    A pixel shows what the ray through its centre hits first, among all shapes of the
+    world that are drawn, those of the agent included, but not the convex parts that
+    contain the camera. Shapes for collision stand for a frame that has no others,
+    or only meshes besides, whose convex hulls would hide more. Surfaces nearer than
+    the camera's `near`, or farther than its `far`, are not seen and hide nothing.
+    All semantics agree.
 
     The default is "posewise", as for all predicates.
 
@@ -46,6 +48,7 @@ class InFoVOfAgent(SemanticPredicate):
     agent: str
 
     def verdict(self, C: Config) -> Verdict:
+        C = C.visible_copy()
         camera, a = self._camera(C), require_shapes(find_object(C, self.a))
         truth = any(visible.any() for visible in visible_pixels(a, camera))
 
@@ -68,14 +71,17 @@ class InFoVOfAgent(SemanticPredicate):
         The relaxed negation demands that all parts are outside of the view frustum; an
         object that is in view but hidden does not satisfy it.
         """
+        C = C.visible_copy()
         camera, a = self._camera(C), require_shapes(find_object(C, self.a))
         eye = FrameGroup(C, camera.name, (C.index(camera.name),))
         error = 0.5 * self.bound
         if not truth:
-            feature = feature_on_frames([a, eye], out_of_view_rows(camera, error))
+            rows = of_visible_shapes(out_of_view_rows(camera, error))
+            feature = feature_on_frames([a, eye], rows)
             return Inequality(feature, error=error)
         others = FrameGroup(C, "", tuple(frames_of_others(a)))
-        feature = feature_on_frames([a, eye, others], visible_rows(camera, error))
+        rows = of_visible_shapes(visible_rows(camera, error))
+        feature = feature_on_frames([a, eye, others], rows)
         return Inequality(feature, error=error)
 
     def start_region(

@@ -86,6 +86,7 @@ def visibility_feature(
         PredicateError: for a plane.
         ConfigError: for unknown names, and an object that no ray can hit.
     """
+    C = C.visible_copy()
     target, view = find_visible_object(C, name), find_camera(C, camera)
     shrink = _shrink_factor(target, view, threshold)
     frames = [i for i in range(len(C.frames)) if has_collision_shape(C, i)]
@@ -96,6 +97,7 @@ def unoccluded_feature(
     C: Config, name: FrameName, camera: str, frames: Sequence[int]
 ) -> Feature:
     """Return rows at most 0 only where no given frame is in front of an object [m]."""
+    C = C.visible_copy()
     target, view = find_visible_object(C, name), find_camera(C, camera)
     return _sight_pair(C, target, view, frames).feature(_sight_rows(None, 1.0))
 
@@ -128,6 +130,7 @@ def _sight_rows(camera: Camera | None, shrink: float) -> PairRows:
     """Return clearances of the lines of sight, after the sides of a camera's view."""
 
     def build(pair: ObjectPair) -> RowFunction:
+        pair = pair.with_visible_shapes()
         positions = pair.shape_positions("a")
         frames_a = [pair.C.frames[pair.frames[i]] for i in positions]
         boxes = [_bounding_box(frame) for frame in frames_a]

@@ -78,7 +78,8 @@ class Occluding(Predicate):
 
     def _candidates(self, C: Config) -> dict[str, tuple[int, ...]]:
         """Return the frames of all owners that count."""
-        owners = {name: group.frames for name, group in frames_by_owner(C).items()}
+        groups = frames_by_owner(C.visible_copy())
+        owners = {name: group.frames for name, group in groups.items()}
         if self.by is None:
             return owners
         if self.by not in owners:

@@ -68,6 +68,7 @@ def count_pixels(C: Config, name: FrameName, camera: str, legacy: bool) -> Pixel
         ConfigError: for unknown names, an agent without a camera, and an object without
             shapes.
     """
+    C = C.visible_copy()
     a = find_visible_object(C, name)
     found_camera = find_camera(C, camera)
     if legacy:
@@ -95,15 +96,16 @@ def count_pixels(C: Config, name: FrameName, camera: str, legacy: bool) -> Pixel
 
 
 def find_visible_object(C: Config, name: FrameName) -> FrameGroup:
-    """Return an object after checking that it has a shape for collision.
+    """Return an object, with the shapes that are seen.
 
     Raises:
         ConfigError: for an unknown name, and an object that no ray can hit.
     """
+    C = C.visible_copy()
     a = require_shapes(find_object(C, name))
     if not a.collision_frames:
         raise ConfigError(
-            f"{name!r} has no shape for collision, which rays could hit; give it one,"
+            f"{name!r} has no shape that rays of light could hit; give it one,"
             f" e.g. C.set_shape({name!r}, Box([.1, .1, .1]))."
         )
     return a

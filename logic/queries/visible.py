@@ -25,10 +25,11 @@ DEFAULT_THRESHOLD = 0.8
 class Visible(Predicate):
     """At least a fraction of the pixels that would show the object alone show it.
 
-    At least one pixel must. All collision shapes hide what is behind them, those of the
-    robot included, but not the convex parts that contain the camera. The image is the
-    camera's own; the part of it that bounds the object is sampled by 256 x 256 rays,
-    which takes a few tenths of a second.
+    At least one pixel must. All shapes that are drawn hide what is behind them, those
+    of the robot included (see `InFoVOfAgent` for the shapes that count), but not
+    the convex parts that contain the camera. The image is the camera's own; the
+    part of it that bounds the object is sampled by 256 x 256 rays, which takes a
+    few tenths of a second.
 
     "legacy", PyCRAM's rule: more than the fraction, which is not 0; of 256 x 256 pixels
     of a camera with 90 degrees of view, near 0.2 m and far 100 m, upright, at the place

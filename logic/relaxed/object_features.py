@@ -1,7 +1,7 @@
 """Objects in relaxations: features of their frames, centres of mass, constant rows."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
@@ -56,6 +56,12 @@ class ObjectPair:
     def shape_positions(self, side: str) -> list[int]:
         """Return the positions in `frames` of the frames of a or b with shapes."""
         return shape_positions(*self._side(side))
+
+    def with_visible_shapes(self) -> "ObjectPair":
+        """Return the same objects with the shapes that are seen."""
+        C = self.C.visible_copy()
+        a, b = (replace(group, C=C) for group in (self.a, self.b))
+        return ObjectPair(C, a, b, self.root_only)
 
     def mass_arrays(self, side: str = "a") -> Arrays:
         """Return the arrays of a or b for `mass_centre`."""
@@ -142,6 +148,16 @@ def with_point(build: PairRows, point: Float[np.ndarray, "3"]) -> PairRows:
         return RowFunction(fn, arrays | mass, dim)
 
     return build_with_point
+
+
+def of_visible_shapes(build: GroupRows) -> GroupRows:
+    """Return the same rows of the shapes that are seen; see `Config.visible_copy`."""
+
+    def build_visible(groups: tuple[FrameGroup, ...]) -> RowFunction:
+        C = groups[0].C.visible_copy()
+        return build(tuple(replace(group, C=C) for group in groups))
+
+    return build_visible
 
 
 def feature_on_frames(groups: Sequence[FrameGroup], build: GroupRows) -> Feature:
