@@ -1,9 +1,9 @@
 """Signed distances of convex bodies; this package knows no robots."""
 
-from .broad_phase import contact_within as contact_within
 from .broad_phase import distance_lower_bound as distance_lower_bound
 from .contact import Contact as Contact
 from .contact import contact as contact
+from .contact import contact_within as contact_within
 from .cores import Body as Body
 from .cores import Box as Box
 from .cores import BoxPlusEllipsoid as BoxPlusEllipsoid

@@ -1,21 +1,13 @@
-"""Exact contacts of pairs that may be near, and bounds for all other pairs.
+"""Bounds of the distances of pairs of bodies, which rule out most pairs of a scene.
 
 Bounding spheres and boxes reject most pairs of a scene before the exact distance is
 computed (Ericson, "Real-Time Collision Detection", 2005, chapters 4 and 7).
 """
 
-from typing import Any
-
-import jax
 import jax.numpy as jnp
-from jax.custom_batching import custom_vmap
-from jaxtyping import Float
 
 from posewise.compilation.arrays import Array
-from posewise.compilation.compaction import compute_where
 
-from .contact import Contact, batched_contact, broadcast_unbatched
-from .contact_derivatives import contact_tangents
 from .cores import (
     Body,
     Box,
@@ -24,7 +16,6 @@ from .cores import (
     HalfSpace,
     Hull,
     Segment,
-    broadcast_batch,
     half_extents,
 )
 from .vec3_tuple import (
@@ -47,57 +38,6 @@ from .vec3_tuple import (
     unit,
     vector_components,
 )
-
-CHUNK_SIZE = 16
-"""Number of near pairs computed at a time on CPUs."""
-
-
-def contact_within(a: Body, b: Body, cutoff: Float[Array, "*batch"]) -> Contact:
-    """Return `contact` of the pairs that may be nearer than a cutoff.
-
-    All other pairs get their `distance_lower_bound`, with its points and normal. The
-    cost grows with the number of near pairs, and none of them is left out.
-
-    Args:
-        a: bodies of one type of core, with any leading batch axes.
-        b: bodies of one type of core; axes of size one are broadcast.
-        cutoff: distance for each pair [m].
-    """
-    a, b = broadcast_batch(a, b)
-    return _contact_within(a, b, jnp.broadcast_to(cutoff, a.p.shape[:-1]))
-
-
-@jax.custom_jvp
-def _contact_within(a: Body, b: Body, cutoff: Array) -> Contact:
-    return Contact(*_near_contacts(a, b, cutoff))
-
-
-@_contact_within.defjvp
-def _contact_within_jvp(primals: Any, tangents: Any) -> Any:
-    a, b, _ = primals
-    out = _contact_within(*primals)
-    return out, Contact(*contact_tangents(a, b, out, *tangents[:2]))
-
-
-@custom_vmap
-def _near_contacts(a: Body, b: Body, cutoff: Array) -> tuple[Array, ...]:
-    batch = a.p.shape[:-1]
-    count = a.p[..., 0].size
-    a, b, cutoff = jax.tree.map(
-        lambda x: x.reshape(count, *x.shape[len(batch) :]), (a, b, cutoff)
-    )
-    out = distance_lower_bound(a, b)
-    if count:
-        is_near = out[0] < cutoff
-        out = compute_where(batched_contact, is_near, (a, b), out, CHUNK_SIZE)
-    return tuple(x.reshape(*batch, *x.shape[1:]) for x in out)
-
-
-@_near_contacts.def_vmap
-def _near_contacts_vmap(size: int, batched: Any, *args: Any) -> Any:
-    a, b, cutoff = broadcast_unbatched(size, batched, args)
-    return _near_contacts(a, b, cutoff), (True,) * 4
-
 
 def distance_lower_bound(a: Body, b: Body) -> tuple[Array, ...]:
     """Return a lower bound of the distance, with points and normal as in `Contact`.

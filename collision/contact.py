@@ -1,14 +1,20 @@
 """Signed distance, witness points and normal of pairs of convex bodies, in batches."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
-from jaxtyping import Float, PyTree
+from jaxtyping import Float
+
+from posewise.compilation.arrays import Array
+from posewise.compilation.compaction import compute_where
+from posewise.compilation.shared_calls import SharedFunction
 
 from .boxes import box_distance
+from .broad_phase import distance_lower_bound
 from .contact_derivatives import contact_tangents
 from .cores import (
     Body,
@@ -30,6 +36,8 @@ CORE_ORDER = (Segment, Box, BoxPlusEllipsoid, Hull, HalfSpace)
 
 MAX_PAIRS_PER_CHUNK = 1024
 """Number of pairs computed at a time on CPUs, so that intermediates fit the cache."""
+CHUNK_SIZE = 16
+"""Number of pairs nearer than a cutoff computed at a time on CPUs."""
 
 
 class Contact(NamedTuple):
@@ -59,76 +67,107 @@ def contact(a: Body, b: Body) -> Contact:
         a: bodies of one type of core, with any leading batch axes.
         b: bodies of one type of core; axes of size one are broadcast.
     """
-    return _contact(*broadcast_batch(a, b))
+    return _contact(*broadcast_batch(a, b), None)
+
+
+def contact_within(a: Body, b: Body, cutoff: Float[Array, "*batch"]) -> Contact:
+    """Return `contact` of the pairs that may be nearer than a cutoff.
+
+    All other pairs get their `distance_lower_bound`, with its points and normal. The
+    cost grows with the number of near pairs, and none of them is left out.
+
+    Args:
+        a: bodies of one type of core, with any leading batch axes.
+        b: bodies of one type of core; axes of size one are broadcast.
+        cutoff: distance for each pair [m].
+    """
+    a, b = broadcast_batch(a, b)
+    return _contact(a, b, jnp.broadcast_to(cutoff, a.p.shape[:-1]))
 
 
 @jax.custom_jvp
-def _contact(a: Body, b: Body) -> Contact:
-    return Contact(*batched_contact(a, b))
+def _contact(a: Body, b: Body, cutoff: Array | None) -> Contact:
+    return Contact(*_batched_contact(a, b, cutoff))
 
 
 @_contact.defjvp
 def _contact_jvp(primals: Any, tangents: Any) -> Any:
-    a, b = primals
-    out = _contact(a, b)
-    return out, Contact(*contact_tangents(a, b, out, *tangents))
+    a, b, _ = primals
+    out = _contact(*primals)
+    return out, Contact(*contact_tangents(a, b, out, *tangents[:2]))
 
 
 # Under `vmap`, the loops within would select the old or the new state at every step.
 # The batch is evaluated as one longer batch instead.
 @custom_vmap
-def batched_contact(a: Body, b: Body) -> Any:
-    """Return `contact` as a plain tuple, without derivatives."""
+def _batched_contact(a: Body, b: Body, cutoff: Array | None) -> Any:
+    """Return contacts as a plain tuple, without derivatives."""
     if CORE_ORDER.index(type(a.core)) > CORE_ORDER.index(type(b.core)):
-        d, on_b, on_a, n = batched_contact(b, a)
+        d, on_b, on_a, n = _batched_contact(b, a, cutoff)
         return d, on_a, on_b, -n
     batch = a.p.shape[:-1]
     count = a.p[..., 0].size
-    flat = jax.tree.map(lambda x: x.reshape(count, *x.shape[len(batch) :]), (a, b))
+    flat = jax.tree.map(
+        lambda x: x.reshape(count, *x.shape[len(batch) :]), (a, b, cutoff)
+    )
     if count == 0:
         none = flat[0].p
         out: tuple[jax.Array, ...] = (none[:, 0], none, none, none)
-    elif count <= MAX_PAIRS_PER_CHUNK or jax.default_backend() != "cpu":
-        out = _contact_of_pairs(*flat)
     else:
-        out = _map_chunks(flat, count)
+        out = _contact_of_pairs(*flat)
     return tuple(x.reshape(*batch, *x.shape[1:]) for x in out)
 
 
-@batched_contact.def_vmap
-def _contact_vmap(size: int, batched: Any, a: Body, b: Body) -> Any:
-    a, b = broadcast_unbatched(size, batched, (a, b))
-    return batched_contact(a, b), (True,) * 4
-
-
-def broadcast_unbatched(
-    size: int, batched: Sequence[PyTree], args: Sequence[PyTree]
-) -> Any:
-    """Return arguments of a `vmap` rule, each with the batch as its leading axis."""
-
-    def broadcast(x, is_batched):
+@_batched_contact.def_vmap
+def _contact_vmap(size: int, batched: Any, *args: Any) -> Any:
+    def broadcast(x: Any, is_batched: bool) -> Any:
         return x if is_batched else jnp.broadcast_to(x, (size, *jnp.shape(x)))
 
-    pairs = zip(args, batched, strict=True)
-    return [jax.tree.map(broadcast, x, is_batched) for x, is_batched in pairs]
+    return _batched_contact(*jax.tree.map(broadcast, args, tuple(batched))), (True,) * 4
 
 
-def _map_chunks(bodies: Any, count: int) -> tuple[jax.Array, ...]:
+def _like_cores(a: Body, b: Body, cutoff: Array | None) -> Hashable:
+    """Return what bodies must have in common to be pairs of one batch."""
+    leaves = jax.tree.leaves((a, b))
+    return type(a.core), type(b.core), *((x.shape[1:], x.dtype) for x in leaves)
+
+
+def _join_pairs(batches: Sequence[tuple[Body, Body, Array | None]]) -> Any:
+    """Return batches of pairs as one; pairs without a cutoff get an infinite one."""
+    a, b = jax.tree.map(lambda *x: jnp.concatenate(x), *(x[:2] for x in batches))
+    if all(cutoff is None for _, _, cutoff in batches):
+        return a, b, None
+    cutoffs = [
+        jnp.full(len(a.p), jnp.inf, a.p.dtype) if cutoff is None else cutoff
+        for a, _, cutoff in batches
+    ]
+    return a, b, jnp.concatenate(cutoffs)
+
+
+@partial(SharedFunction, key=_like_cores, join=_join_pairs)
+def _contact_of_pairs(a: Body, b: Body, cutoff: Array | None) -> tuple[Any, ...]:
+    """Return contacts of bodies with one batch axis, in the order of `CORE_ORDER`."""
+    if cutoff is not None:
+        bounds = distance_lower_bound(a, b)
+        is_near = bounds[0] < cutoff
+        return compute_where(_exact_contact, is_near, (a, b), bounds, CHUNK_SIZE)
+    count = len(a.p)
+    if count <= MAX_PAIRS_PER_CHUNK or jax.default_backend() != "cpu":
+        return _exact_contact(a, b)
     num_chunks = -(-count // MAX_PAIRS_PER_CHUNK)
     # the last chunk is filled up by repetitions of the last pair
     indices = jnp.minimum(jnp.arange(num_chunks * MAX_PAIRS_PER_CHUNK), count - 1)
     indices = indices.reshape(num_chunks, MAX_PAIRS_PER_CHUNK)
 
-    def contact_of_chunk(rows):
-        return _contact_of_pairs(*jax.tree.map(lambda x: x[rows], bodies))
+    def contact_of_chunk(rows: Array) -> tuple[Any, ...]:
+        return _exact_contact(*jax.tree.map(lambda x: x[rows], (a, b)))
 
     out = jax.lax.map(contact_of_chunk, indices)
     return tuple(x.reshape(-1, *x.shape[2:])[:count] for x in out)
 
 
 @jax.jit
-def _contact_of_pairs(a: Body, b: Body) -> tuple[Any, ...]:
-    """Return contacts of bodies with one batch axis, in the order of `CORE_ORDER`."""
+def _exact_contact(a: Body, b: Body) -> tuple[Any, ...]:
     R_a, p_a, R_b, p_b = map(pairs_last, (a.R, a.p, b.R, b.p))
     # X_AB: the pose of B in A's frame, in which cores are measured
     R_AB = rotate_back(R_a, R_b.swapaxes(0, 1)).swapaxes(0, 1)

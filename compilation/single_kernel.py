@@ -67,13 +67,18 @@ _trace_state = local()
 """`in_parts`: whether the program being traced in this thread is made of parts."""
 
 
+def is_in_parts() -> bool:
+    """Whether the program being traced in this thread is made of parts."""
+    return getattr(_trace_state, "in_parts", False)
+
+
 def subprogram(fn: Callable[..., Any], *args: PyTree) -> Any:
     """Return `fn(*args)`, computed in a separate kernel if the program has parts.
 
     The kernel's result is packed then, and only another subprogram unpacks it, so that
     no operation remains between kernels; see `defer`.
     """
-    if getattr(_trace_state, "in_parts", False):
+    if is_in_parts():
         # without a barrier, XLA repeats the slicing of a buffer at each use of a leaf
         barrier = jax.lax.optimization_barrier
 
@@ -86,7 +91,7 @@ def subprogram(fn: Callable[..., Any], *args: PyTree) -> Any:
 
 def defer(fn: Callable[..., Any], *args: PyTree) -> Any:
     """Return `fn(*args)`, of subprograms' results, computed where it is read."""
-    if getattr(_trace_state, "in_parts", False):
+    if is_in_parts():
         return Deferred(fn, args)
     return fn(*unpack(args))
 
