@@ -39,6 +39,7 @@ from .vec3_tuple import (
     vector_components,
 )
 
+
 def distance_lower_bound(a: Body, b: Body) -> tuple[Array, ...]:
     """Return a lower bound of the distance, with points and normal as in `Contact`.
 

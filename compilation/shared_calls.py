@@ -1,6 +1,6 @@
 """Calls that several parts of a program have in common, computed as one batch.
 
-XLA compiles a computation anew at each place that calls it. Distances of bodies are
+XLA compiles a computation at each place that calls it. Distances of bodies are
 most of the code of most features, so that a program with several features would contain
 them several times. Here the pairs of all features become one batch: a first part of the
 program computes the arguments of the calls, one part for each kind of call its results,
@@ -31,7 +31,7 @@ class SharedFunction:
     """A function of batches whose entries do not depend on each other."""
 
     fn: Callable[..., tuple[jax.Array, ...]]
-    """Of pytrees of arrays with a leading axis of one length, to arrays with it."""
+    """From pytrees of arrays with a leading axis of one length to arrays with it."""
     key: Callable[..., Hashable]
     """Returns what arguments must have in common to be joined."""
     join: Callable[[Sequence[tuple[Any, ...]]], tuple[Any, ...]]
@@ -115,9 +115,19 @@ class _Part:
     @classmethod
     def trace(cls, fn: Callable[..., Any], args: tuple[Any, ...]) -> "_Part":
         packed = tuple(map(pack, args))
-        shapes = jax.eval_shape(unpack, packed)
-        jaxpr, out = jax.make_jaxpr(fn, return_shape=True)(*shapes)
-        return cls(packed, jaxpr, jax.tree.structure(out), [])
+        trees: list[Any] = []
+
+        def flat(tree: Any) -> list[Any]:
+            leaves, structure = jax.tree.flatten(tree)
+            trees.append(structure)
+            return leaves
+
+        def run(*leaves: Any) -> list[Any]:
+            return flat(fn(*jax.tree.unflatten(trees[0], leaves)))
+
+        shapes = jax.eval_shape(lambda args: flat(unpack(args)), packed)
+        jaxpr = jax.make_jaxpr(run)(*shapes)
+        return cls(packed, jaxpr, trees[1], [])
 
     def find_calls(
         self, args: Sequence[Any]
