@@ -37,6 +37,7 @@ from .formulas.temporal import Always as Always
 from .formulas.temporal import Eventually as Eventually
 from .formulas.temporal import Sequence as Sequence
 from .formulas.temporal import Until as Until
+from .motion.activity import solve_activity as solve_activity
 from .motion.planner import plan_motion as plan_motion
 from .planning.branch_placement import BranchPlacement as BranchPlacement
 from .planning.branch_placement import solve_branches as solve_branches

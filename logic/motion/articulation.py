@@ -9,27 +9,25 @@ from jaxtyping import Float
 
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError, unknown_name
-from posewise.robots.kinematics.transforms import pose_multiply
+from posewise.robots.kinematics.transforms import pose_multiply, quat_to_matrix
 from posewise.robots.typing import FrameName
 
 from ..exact.joint_openness import Open as IsOpen
 from ..exact.joint_openness import OpeningJoint
+from .course import Course
 from .grasp import Grasp
 from .grasps import find_grasps
-from .hand import Hand
+from .hand import SLIDING, Hand
 from .keyframes import Keyframe, solve_keyframes
 from .manoeuvre import Blocked, finger_pairs, follow, require_certified, stands
 from .outcome import Choice, Outcome
 from .reach_grasp import grasp_keyframes, grasp_legs, release_legs
-from .segment import Course, Leg, solve_segment
+from .segment import Leg, solve_segment
 from .situation import Situation
 from .steps import Close, Open
 
 OPENINGS = (0.9, 0.7, 0.5, 0.3)
 """Fractions of a joint's range to which it is opened, tried in this order."""
-COURSE_SLICES = 24
-"""Number of slices of a path along a course. With more the hand is nearer to the course
-between slices."""
 MAX_GRASPS = 24
 """Number of grasps of a door for which configurations are searched."""
 GRASPS_TRIED = 3
@@ -110,14 +108,12 @@ def _move(
     legs = grasp_legs(situation, hand, link, grasp, at)
     closed = legs[-1].end
     end = _end_keyframe(situation, hand, link, grasp, joint.name, value, closed, seed)
-    first = float(situation.world.joint_value(joint.name)[0])
-    values = first + (value - first) * course_fractions()
-    course = _course(situation.world, hand, link, grasp, joint.name, values)
+    course = _course(situation.world, hand, joint.name)
     there, holding = follow(situation, number, legs, seed)
     touching = situation.near_pairs(link)
-    leg = Leg("pull", end.q, touching, course, {joint.name: values})
+    leg = Leg("pull", end.q, touching, course, passive=joint.name)
     carried = holding.carrying(hand, link)
-    X = carried.planning_world()
+    X = carried.planning_world(course)
     pull = solve_segment(holding.world, X, leg, number, situation.holds, seed)
     require_certified(pull)
     moved = holding.at(pull.solution.path[-1]).with_joint(joint.name, value)
@@ -129,13 +125,6 @@ def _move(
     choice = Choice(hand.link, grasp, situation.base(end.q))
     reason = is_open.explain(after.world)
     return Outcome((*there, pull, *back), after, choice, effect, reason)
-
-
-def course_fractions() -> Float[np.ndarray, " T"]:
-    """Return the fraction of a course in each slice, from rest to rest."""
-    # The last two are equal, because velocities are backward differences.
-    time = np.minimum(np.arange(1, COURSE_SLICES + 1) / (COURSE_SLICES - 1), 1.0)
-    return (1 - np.cos(np.pi * time)) / 2
 
 
 def _end_keyframe(
@@ -182,20 +171,15 @@ def _with_fingers(
     return q
 
 
-def _course(
-    C: Config,
-    hand: Hand,
-    link: FrameName,
-    grasp: Grasp,
-    joint: str,
-    values: Float[np.ndarray, " T"],
-) -> Course:
-    """Return the poses of a hand that holds a link while its joint moves."""
-    X, poses = C.copy(), []
-    for value in values:
-        X.set_joint(joint, value)
-        poses.append(hand.link_pose(pose_multiply(X.pose(link), grasp.pose)))
-    return Course(hand.link, np.array(poses))
+def _course(C: Config, hand: Hand, joint: str) -> Course:
+    """Return the course of a hand that holds what a joint moves."""
+    i = C.tree.joint_frame(joint)
+    moved = C.tree.joint(i)
+    axis = np.array([0.0, 0.0, 1.0]) if moved.axis is None else moved.axis
+    # Before and after the joint, its axis is the same line.
+    pose = C.pose(C.frame_names[i])
+    along = quat_to_matrix(pose[3:]) @ axis
+    return Course(hand.link, pose[:3], along, moved.type not in SLIDING)
 
 
 def with_riders(situation: Situation, link: FrameName) -> Situation:

@@ -26,6 +26,8 @@ POSITION_SCALE = 100.0
 """Scale of the rows of position, so that objects are put down within 0.01 mm [1/m]."""
 ROTATION_SCALE = 30.0
 """Scale of the rows of orientation [1]."""
+MAX_ITERATIONS = 80
+"""Number of steps after which a start is given up (count). Few need more than 30."""
 FIXED_SCALE = 100.0
 """Scale of the rows of joints that stay [1/rad, 1/m]."""
 CHANGE_SCALE = 0.3
@@ -87,7 +89,12 @@ def solve_keyframes(
     komo.avoid_collisions(
         MARGIN, SELF_MARGIN, allow=[(a, b, None) for a, b in touching]
     )
-    solutions = komo.solve_batch(targets, initial_paths=list(first), progress=False)
+    solutions = komo.solve_batch(
+        targets,
+        initial_paths=list(first),
+        progress=False,
+        max_iterations=MAX_ITERATIONS,
+    )
     return [
         Keyframe(s.q, float(((s.q - q) ** 2).sum())) if s.feasible else None
         for s, q in zip(solutions, first, strict=True)

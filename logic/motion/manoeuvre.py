@@ -45,14 +45,11 @@ def stands(
     if not robot.base_joints:
         return [q]
     columns = X.coordinates(list(robot.base_joints))
-    hand = X.pose(robot.hands[0].link)[:3]
-    here = q[columns]
-    reach = float(
-        np.clip(np.linalg.norm((hand - X.pose(robot.root)[:3])[:2]), 0.4, 0.8)
-    )
-    toward = here[:2] - pose[:2]
-    facing = np.arctan2(*(hand - X.pose(robot.root)[:3])[1::-1]) - here[2]
-    angle = float(np.arctan2(toward[1], toward[0]))
+    body = X.pose(X.frame_names[X.tree.joint_frame(robot.base_joints[-1])])[:3]
+    ahead, here = X.pose(robot.hands[0].link)[:3] - body, q[columns]
+    reach = float(np.clip(np.linalg.norm(ahead[:2]), 0.4, 0.8))
+    facing = np.arctan2(ahead[1], ahead[0]) - here[-1]
+    angle = float(np.arctan2(body[1] - pose[1], body[0] - pose[0]))
     rng = np.random.default_rng(seed)
     found = []
     for k in range(STANDS):
@@ -60,7 +57,7 @@ def stands(
         place = pose[:2] + reach * np.array([np.cos(turn), np.sin(turn)])
         start = q.copy()
         heading = turn + np.pi - facing
-        heading += 2 * np.pi * np.round((here[2] - heading) / (2 * np.pi))
+        heading += 2 * np.pi * np.round((here[-1] - heading) / (2 * np.pi))
         start[columns] = [*place, heading]
         found.append(np.clip(start, *X.limits))
     return found

@@ -12,7 +12,7 @@ from .grasp import Grasp
 from .grasps import find_grasps
 from .hand import Hand
 from .keyframes import Keyframe
-from .manoeuvre import Blocked, follow, lifted, nearby
+from .manoeuvre import Blocked, follow, lifted, nearby, with_opening
 from .outcome import Choice, Outcome
 from .place import place_keyframes
 from .reach_grasp import grasp_keyframes, grasp_legs
@@ -52,11 +52,38 @@ def pick(
         found += [(keyframe, hand, grasp) for keyframe, grasp in keyframes]
     if not found:
         yield Blocked(f"No grasp of {step.obj!r} can be reached without a collision.")
+    useless: set[str] = set()
     for at, hand, grasp in sorted(found, key=lambda f: f[0].cost / f[2].score):
+        key = f"{hand.link} {np.round(grasp.pose, 4)}"
+        if key in useless:
+            continue
+        if not _can_be_put_down(situation, step.obj, hand, grasp, at, goals, seed):
+            useless.add(key)
+            continue
         try:
-            yield _pick_by(situation, step.obj, number, hand, grasp, at, goals, seed)
+            yield _pick_by(situation, step.obj, number, hand, grasp, at, seed)
         except Blocked as reason:
             yield reason
+    if useless:
+        yield Blocked(f"{step.obj!r} cannot be put down as it can be grasped.")
+
+
+def _can_be_put_down(
+    situation: Situation,
+    obj: FrameName,
+    hand: Hand,
+    grasp: Grasp,
+    at: Keyframe,
+    goals: Sequence[Float[np.ndarray, "7"]],
+    seed: int,
+) -> bool:
+    """Return whether a hand can bring an object to one of some poses by a grasp."""
+    if not goals:
+        return True
+    closed = with_opening(situation.world, hand, at.q, grasp.width)
+    holding = situation.at(closed).grasped(hand, obj, grasp)
+    X_hand_obj = relative(holding.world, obj, hand.link)
+    return bool(place_keyframes(holding, hand, X_hand_obj, goals, seed))
 
 
 def _pick_by(
@@ -66,7 +93,6 @@ def _pick_by(
     hand: Hand,
     grasp: Grasp,
     at: Keyframe,
-    goals: Sequence[Float[np.ndarray, "7"]],
     seed: int,
 ) -> Outcome:
     """Return the outcome of one grasp.
@@ -81,9 +107,6 @@ def _pick_by(
     up = nearby(holding, X, hand, lifted(holding.world.pose(hand.link)), closed)
     if up is None:
         raise Blocked(f"{obj!r} cannot be lifted, held {grasp.name}.")
-    X_hand_obj = relative(holding.world, obj, hand.link)
-    if goals and not place_keyframes(holding.at(up.q), hand, X_hand_obj, goals, seed):
-        raise Blocked(f"{obj!r} cannot be put down, held {grasp.name}.")
     to_object, there = follow(situation, number, legs, seed)
     effect, reason = is_held(there, hand, obj)
     holding = there.grasped(hand, obj, grasp)

@@ -17,6 +17,7 @@ from posewise.robots.config import Config
 from posewise.robots.typing import FrameName, StrPath
 from posewise.robots.visual.viewer import View
 
+from .hand import Hand
 from .outcome import Choice
 from .segment import Segment, speed_limits
 from .steps import Step
@@ -60,6 +61,8 @@ class MotionPlan:
     """The world at the end; what a hand holds then is attached to it."""
     joints: tuple[str, ...]
     """Names of the joints of the robot."""
+    hands: tuple[Hand, ...] = ()
+    """Hands of the robot."""
     reason: str = ""
     """Why planning failed, in a sentence; empty if it did not."""
     seconds: float = 0.0

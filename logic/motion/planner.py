@@ -15,6 +15,7 @@ from posewise.robots.errors import ProblemWarning
 from posewise.robots.typing import FrameName
 
 from ..errors import PredicateError
+from ..exact.joint_openness import Open as IsOpen
 from ..geometry.frame_groups import find_object
 from .articulation import move_joint, moved_link, moving_joints
 from .handover import handover
@@ -75,7 +76,7 @@ def plan_motion(
     with warnings.catch_warnings():
         # Ways that collide are tried and given up without a word.
         warnings.simplefilter("ignore", ProblemWarning)
-        search.run(Situation(machine, world, _movable(C, steps)))
+        search.run(Situation(machine, world, _movable(C)))
     done = search.best
     failed = len(done) < len(steps)
     return MotionPlan(
@@ -87,6 +88,7 @@ def plan_motion(
         start=C.copy(),
         world=done[-1].after.world if done else world,
         joints=machine.joints,
+        hands=machine.hands,
         reason=search.reason if failed else "",
         seconds=time.perf_counter() - started,
     )
@@ -105,16 +107,23 @@ def _checked(steps: object) -> Sequence[Step]:
     return steps
 
 
-def _movable(C: Config, steps: Sequence[Step]) -> tuple[FrameName, ...]:
-    """Return the objects and the doors that hands hold in any step."""
-    names: dict[FrameName, None] = {}
-    for step in steps:
-        if isinstance(step, Pick | Push):
-            names[step.obj] = None
-        elif isinstance(step, Open | Close):
-            links = [moved_link(C, j.name) for j in moving_joints(C, step)]
-            names |= dict.fromkeys(links)
-    return tuple(names)
+def _movable(C: Config) -> tuple[FrameName, ...]:
+    """Return all that hands may hold in any motion: loose objects, doors and drawers.
+
+    Motions in one world then share their programs.
+    """
+    loose = [
+        name
+        for name in C.objects
+        if (joint := C.frame(name).joint) is not None and joint.type == "free"
+    ]
+    links = [
+        moved_link(C, joint.name)
+        for name, obj in C.objects.items()
+        if "openable" in obj.abilities
+        for joint in IsOpen(name).joints(C)
+    ]
+    return (*loose, *links)
 
 
 class _Search:

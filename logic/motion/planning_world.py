@@ -12,6 +12,7 @@ from itertools import combinations
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName
 
+from .course import COURSE_FRAME, Course, add_course_frame
 from .robot import Robot
 
 SPARE = "spare place of a held frame"
@@ -21,7 +22,11 @@ SPARE_POSE = [0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0]
 
 
 def planning_world(
-    C: Config, robot: Robot, movable: Collection[FrameName], places: int
+    C: Config,
+    robot: Robot,
+    movable: Collection[FrameName],
+    places: int,
+    course: Course | None = None,
 ) -> Config:
     """Return a copy of a world in which only the joints of a robot move.
 
@@ -30,6 +35,7 @@ def planning_world(
         robot: the robot.
         movable: objects that are held in any step.
         places: number of frames of the largest of these objects.
+        course: that a hand follows.
     """
     X = C.copy()
     X.select_joints(list(robot.joints))
@@ -44,6 +50,9 @@ def planning_world(
             X.add_frame(name, parent, pose=SPARE_POSE)
             held += [name] if parent == hand.link else []
         last += held
+    link = robot.hands[0].link if course is None else course.link
+    add_course_frame(X, link, course)
+    last.append(COURSE_FRAME)
     own = [name for name in robot.frames if name not in last]
     others = [n for n in X.frame_names if n not in {*last, *own}]
     X.reorder([*own, *others, *last])

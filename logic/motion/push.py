@@ -16,7 +16,7 @@ from posewise.robots.kinematics.transforms import (
 )
 
 from ..geometry.frame_groups import bounding_box, find_object
-from .articulation import course_fractions
+from .course import Course
 from .grasp import Grasp
 from .grasps import PALM_GAP
 from .hand import PAD_DEPTH, Hand
@@ -31,7 +31,7 @@ from .manoeuvre import (
     with_opening,
 )
 from .outcome import Choice, Outcome
-from .segment import Course, Leg, solve_segment
+from .segment import Leg, solve_segment
 from .situation import Situation, moved
 from .steps import Push
 
@@ -209,10 +209,10 @@ def _push_by(
     legs = [Leg("reach", before.q), Leg("approach", at.q, touching)]
     there, contacting = follow(situation, number, legs, seed)
     pushing = contacting.grasped(hand, obj, contact)
-    poses = [moved(pose, fraction * offset) for fraction in course_fractions()]
-    course = Course(hand.link, np.array(poses))
+    ahead = offset / np.linalg.norm(offset)
+    course = Course(hand.link, pose[:3], ahead, is_turn=False)
     leg = Leg("push", end.q, sliding, course)
-    Y = pushing.planning_world()
+    Y = pushing.planning_world(course)
     slide = solve_segment(pushing.world, Y, leg, number, situation.holds, seed)
     require_certified(slide)
     left = pushing.at(slide.solution.path[-1]).released(hand)

@@ -86,7 +86,12 @@ def grasp_legs(
     return (
         Leg("reach", before.q),
         Leg("approach", at.q, touching),
-        Leg("close", with_opening(X, hand, at.q, grasp.width), touching),
+        Leg(
+            "close",
+            with_opening(X, hand, at.q, grasp.width),
+            touching,
+            hand=hand.link,
+        ),
     )
 
 
@@ -118,7 +123,10 @@ def release_legs(
     if away is None:
         raise Blocked(f"The hand cannot come away from {frame!r}.")
     touching = finger_pairs(hand, frame)
-    return Leg("open", opened, touching), Leg("retreat", away.q, touching)
+    return (
+        Leg("open", opened, touching, hand=hand.link),
+        Leg("retreat", away.q, touching),
+    )
 
 
 def open_width(grasp: Grasp) -> float:

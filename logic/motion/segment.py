@@ -1,8 +1,7 @@
 """Segments: certified paths between two keyframes, in which nothing changes hands."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from types import MappingProxyType
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,13 +13,13 @@ from posewise.objectives.komo import KOMO
 from posewise.objectives.objective import OT
 from posewise.objectives.solution import Solution
 from posewise.robots.config import Config
-from posewise.robots.kinematics.transforms import quat_to_matrix
 from posewise.robots.typing import FrameName
 
 from ..formulas.predicate import Predicate
+from .course import Course, follow_course
 from .keyframes import MARGIN, SELF_MARGIN, TouchingPairs
 
-SLICES = 12
+SLICES = 16
 """Number of slices of a path. With more a path may bend more often, and takes longer to
 find."""
 PATH_STARTS = 4
@@ -34,13 +33,6 @@ LEAST_DURATION = 0.4
 """Shortest duration of a path [s]."""
 
 
-class Course(NamedTuple):
-    """Poses that a frame passes on a path, one in each slice."""
-
-    frame: FrameName
-    poses: Float[np.ndarray, "T 7"]
-
-
 class Leg(NamedTuple):
     """A path that is to be found."""
 
@@ -50,10 +42,11 @@ class Leg(NamedTuple):
     touching: TouchingPairs = ()
     """Pairs that may touch."""
     course: Course | None = None
-    """Poses that a frame passes; None: any."""
-    passive: Mapping[str, Float[np.ndarray, " T"]] = MappingProxyType({})
-    """Values, in each slice, of joints that the robot moves but that are not its own,
-    such as that of a door."""
+    """Course that the hand follows; None: any."""
+    hand: FrameName | None = None
+    """Link of the hand that opens or closes."""
+    passive: str | None = None
+    """Name of a joint that moves along the course, such as that of a door."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +63,8 @@ class Segment:
     """The world at its start, with what hands hold attached to them."""
     touching: TouchingPairs = ()
     """Pairs that may touch on it."""
+    hand: FrameName | None = None
+    """Link of the hand that opens or closes on it; None: none does."""
     passive: Mapping[str, Float[np.ndarray, " T"]] = field(default_factory=dict)
     """Values, in each slice, of joints that are moved but not the robot's own."""
 
@@ -109,37 +104,24 @@ def solve_segment(
         holds: predicates that hold in all slices.
         seed: of the starts.
     """
-    course, end = leg.course, leg.end
-    slices = SLICES if course is None else len(course.poses)
-    komo = KOMO(X, 1, slices, 2, _duration(X, end))
+    end = leg.end
+    komo = KOMO(X, 1, SLICES, 2, _duration(X, end))
     komo.add_control_objective(2, 0.1)
     komo.add_objective([1], FS.qItself, [], OT.eq, target=end, scale=100.0)
     komo.add_objective([1], FS.qItself, [], OT.eq, order=1)
     for predicate in holds:
         komo.add(predicate)
-    if course is not None:
-        _follow(komo, course)
+    follow_course(komo, leg.course)
     allow = [(a, b, None) for a, b in leg.touching]
     komo.avoid_collisions(MARGIN, SELF_MARGIN, allow=allow)
     komo.initialize_waypoints(end[None])
     solution = komo.solve(seed, PATH_STARTS, progress=False)
-    return Segment(leg.name, step, solution, world, leg.touching, leg.passive)
-
-
-def _follow(komo: KOMO, course: Course) -> None:
-    """Constrain a frame to a course."""
-    R = quat_to_matrix(course.poses[:, 3:])
-    for k in range(komo.T - 1):
-        time = [(k + 1) / komo.T]
-        position = course.poses[k, :3]
-        komo.add_objective(
-            time, FS.position, [course.frame], OT.eq, target=position, scale=30.0
-        )
-        for axis, symbol in enumerate((FS.vectorX, FS.vectorY, FS.vectorZ)):
-            target = R[k, :, axis]
-            komo.add_objective(
-                time, symbol, [course.frame], OT.eq, target=target, scale=10.0
-            )
+    segment = Segment(leg.name, step, solution, world, leg.touching, leg.hand)
+    if leg.passive is None or leg.course is None:
+        return segment
+    first = float(world.joint_value(leg.passive)[0])
+    moved = [leg.course.progress(world, segment.world_at(t)) for t in range(SLICES)]
+    return replace(segment, passive={leg.passive: first + np.array(moved)})
 
 
 def speed_limits(C: Config) -> Float[np.ndarray, " nq"]:

@@ -13,6 +13,7 @@ from posewise.robots.kinematics.transforms import pose_inverse, pose_multiply
 from posewise.robots.typing import FrameName
 
 from ..formulas.predicate import Predicate
+from .course import Course
 from .grasp import Grasp
 from .hand import Hand
 from .keyframes import MARGIN, TouchingPairs
@@ -57,9 +58,13 @@ class Situation:
         """Number of frames of the largest object that is held in any step."""
         return max((len(self.world.subtree(obj)) for obj in self.movable), default=0)
 
-    def planning_world(self) -> Config:
-        """Return the world for problems of paths and keyframes."""
-        return planning_world(self.world, self.robot, self.movable, self.places)
+    def planning_world(self, course: Course | None = None) -> Config:
+        """Return the world for problems of paths and keyframes.
+
+        Args:
+            course: that a hand follows; None: any path.
+        """
+        return planning_world(self.world, self.robot, self.movable, self.places, course)
 
     def at(self, q: Float[np.ndarray, " nq"]) -> "Situation":
         """Return the situation after the robot has moved."""

@@ -1,0 +1,205 @@
+"""Activities of robots, from goals to certified motions.
+
+    python benchmarks/motions.py [--only stack ...] [--replay]
+
+A mobile Panda moves among a table, a shelf and a cupboard, and two Pandas hand
+something over. An activity is solved if all its steps are done, each path is certified,
+and the exact predicates confirm the goal. `first` is the first plan in this process, `warm` the
+second. Activities of one scene share their programs: the first one compiles them.
+
+With `--replay` the motion of some is played in MuJoCo: joints follow their positions,
+fingers press with a constant force, and friction holds what they grasp.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import jax
+
+jax.config.update("jax_enable_x64", True)
+
+from staging.motion_scenes import kitchen, two_arms  # noqa: E402
+
+import posewise as pw  # noqa: E402
+from posewise import logic  # noqa: E402
+from posewise.logic.motion import (  # noqa: E402
+    Close,
+    Handover,
+    Hold,
+    MotionPlan,
+    Open,
+    Pick,
+    Place,
+    Push,
+    replay,
+)
+
+
+def bddl(goal: str) -> logic.bddl.Problem:
+    """Return a problem about the things of the kitchen."""
+    things = {
+        "can": "can.n.01",
+        "cup": "cup.n.01",
+        "carton": "carton.n.02",
+        "block": "block.n.01",
+        "bowl": "bowl.n.01",
+        "table": "table.n.02",
+        "shelf": "shelf.n.01",
+        "cupboard": "cabinet.n.01",
+        "tray": "tray.n.01",
+    }
+    for name, category in things.items():
+        goal = goal.replace(f"{name} ", f"{category}_1 ")
+        goal = goal.replace(f"{name})", f"{category}_1)")
+    objects = " ".join(f"{c}_1 - {c}" for c in things.values())
+    return logic.bddl.parse(
+        f"(define (problem p) (:domain igibson) (:objects {objects})"
+        f" (:init (ontop can.n.01_1 table.n.02_1)) (:goal {goal}))"
+    )
+
+
+@dataclass(frozen=True)
+class Activity:
+    """A scene, and steps or a problem."""
+
+    world: Callable[[], pw.Config]
+    robot: str
+    goal: logic.Predicate
+    steps: tuple = ()
+    problem: logic.bddl.Problem | None = None
+
+    def plan(self, C: pw.Config) -> MotionPlan:
+        """Return the plan."""
+        if self.problem is not None:
+            return logic.solve_activity(C, self.problem, self.robot).motion
+        return logic.plan_motion(C, self.robot, list(self.steps))
+
+
+def stacked() -> pw.Config:
+    """Return the kitchen with the block on the carton."""
+    C = kitchen()
+    C.set_pose("block", [1.0, 0.05, 0.74002 + 0.12 + 0.02502, 1, 0, 0, 0])
+    return C
+
+
+def open_drawer() -> pw.Config:
+    """Return the kitchen with the drawer open and the block in it."""
+    C = kitchen()
+    C.set_joint("drawer_joint", 0.3)
+    C.set_pose("block", [0.05, -1.15, 0.695 + 0.02502, 1, 0, 0, 0])
+    return C
+
+
+on, inside = logic.OnTopOf, logic.InsideOf
+ACTIVITIES = {
+    "put away": Activity(
+        kitchen, "base", on("can", "shelf"), problem=bddl("(ontop can shelf)")
+    ),
+    "stack": Activity(
+        kitchen, "base", on("block", "carton"), problem=bddl("(ontop block carton)")
+    ),
+    "set the tray": Activity(
+        kitchen,
+        "base",
+        on("can", "tray") & on("block", "tray"),
+        problem=bddl("(and (ontop can tray) (ontop block tray))"),
+    ),
+    "clear": Activity(
+        stacked, "base", on("carton", "tray"), problem=bddl("(ontop carton tray)")
+    ),
+    "carry upright": Activity(
+        kitchen,
+        "base",
+        on("cup", "tray"),
+        (
+            Hold(logic.Upright("cup", tilt=0.2)),
+            Pick("cup"),
+            Place("cup", on("cup", "tray")),
+        ),
+    ),
+    "bowl": Activity(
+        kitchen,
+        "base",
+        on("bowl", "tray"),
+        (Pick("bowl"), Place("bowl", on("bowl", "tray"))),
+    ),
+    "push into reach": Activity(
+        kitchen,
+        "base",
+        logic.InReachOfAgent("can", "guest", reach=0.85),
+        (Push("can", logic.InReachOfAgent("can", "guest", reach=0.85)),),
+    ),
+    "open the door": Activity(
+        kitchen,
+        "base",
+        logic.Open("cupboard"),
+        (Open("cupboard", "door_joint"),),
+    ),
+    "into the drawer": Activity(
+        kitchen,
+        "base",
+        inside("block", "cupboard"),
+        (
+            Open("cupboard", "drawer_joint"),
+            Pick("block"),
+            Place("block", inside("block", "cupboard")),
+        ),
+    ),
+    "close the drawer": Activity(
+        open_drawer,
+        "base",
+        ~logic.Open("cupboard") & inside("block", "cupboard"),
+        (Close("cupboard", "drawer_joint"),),
+    ),
+    "hand over": Activity(
+        two_arms,
+        "stand",
+        on("stick", "right_table"),
+        (
+            Pick("stick", hand="left_panda_hand"),
+            Handover("stick"),
+            Place("stick", on("stick", "right_table")),
+        ),
+    ),
+}
+REPLAYED = ("put away", "stack", "close the drawer")
+"""Activities whose motion is played in MuJoCo."""
+
+
+def main() -> None:
+    """Run the activities, and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="+", choices=ACTIVITIES, default=ACTIVITIES)
+    parser.add_argument("--replay", action="store_true")
+    options = parser.parse_args()
+    print("| activity | steps | solved | certified | first s | warm s | replayed |")
+    print("|---|---|---|---|---|---|---|")
+    solved = 0
+    for name in options.only:
+        activity, seconds = ACTIVITIES[name], []
+        for _ in range(2):
+            started = time.perf_counter()
+            C = activity.world()
+            plan = activity.plan(C)
+            seconds.append(time.perf_counter() - started)
+        good = plan.solved and activity.goal.holds(plan.world)
+        solved += good
+        replayed = "" if name not in REPLAYED or not good else "not run"
+        if options.replay and replayed:
+            end = replay(plan).world
+            replayed = "holds" if activity.goal.holds(end) else "fails"
+            replayed += f": {activity.goal.explain(end)}"
+        steps = ", ".join(type(r.step).__name__ for r in plan.steps)
+        print(
+            f"| {name} | {steps} | {'yes' if good else 'no: ' + plan.reason}"
+            f" | {'yes' if plan.is_certified else 'no'} | {seconds[0]:.1f}"
+            f" | {seconds[1]:.1f} | {replayed} |",
+            flush=True,
+        )
+    print(f"{solved} of {len(list(options.only))} solved")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,204 @@
+"""Activities: the steps that a goal of BDDL needs, in an order that works.
+
+Only what the goal needs is moved: what stands on an object before the object, supports
+before what comes onto them, and containers are opened before and closed at the end.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice, product
+
+from posewise.robots.config import Config
+from posewise.robots.typing import FrameName
+
+from ..bddl.object_placement import carried_objects
+from ..bddl.problem import Problem
+from ..bddl.solving import is_loose
+from ..bddl.task import Report, bind
+from ..errors import PredicateError
+from ..exact.containment import InsideOf
+from ..exact.joint_openness import Open as IsOpen
+from ..exact.support import OnTopOf
+from ..formulas.messages import format_predicate
+from ..formulas.predicate import Not, Predicate
+from ..planning.dnf_search import Branch, branches, object_names
+from ..states.state_predicate import StatePredicate
+from .plan import MotionPlan, MotionStatus
+from .planner import plan_motion
+from .steps import Close, Open, Pick, Place, Step
+
+MAX_ORDERS = 4
+"""Number of sequences of steps that are tried for each alternative of a goal."""
+
+
+@dataclass(frozen=True, eq=False)
+class ActivityPlan:
+    """The motion of a robot that makes a goal true."""
+
+    motion: MotionPlan
+    holds: bool
+    """Whether the goal holds in the world at the end, exactly."""
+    report: Report = field(repr=False)
+    """The conditions of the goal at the end, with reasons."""
+    branch: str
+    """The literals that were to make the goal true."""
+
+    def __str__(self) -> str:
+        made = "solved" if self.holds else "not solved"
+        return f"{made}: {self.branch}\n{self.motion.report()}\n{self.report}"
+
+
+def solve_activity(
+    C: Config,
+    problem: Problem,
+    robot: FrameName,
+    *,
+    names: Mapping[str, str] | None = None,
+    seed: int = 0,
+    limit: int = 3,
+) -> ActivityPlan:
+    """Plan the motion of a robot that makes the goal of a problem true.
+
+    Args:
+        C: a world with an object for each instance, and the robot; not changed.
+        problem: as `logic.bddl.load` reads it.
+        robot: see `plan_motion`.
+        names: objects by instance, as of `logic.bddl.bind`.
+        seed: of all random choices.
+        limit: largest number of alternatives of the goal that are tried.
+
+    Returns:
+        The motion after which the goal holds; or the one that comes farthest.
+
+    Raises:
+        ConfigError: if an instance has no matching object, or there is no such robot.
+        PredicateError: if the goal speaks of what no motion brings about, such as
+            states.
+    """
+    task = bind(problem, C, names)
+    best: ActivityPlan | None = None
+    for branch in islice(branches(task.goal, C), limit):
+        for steps in islice(_sequences(C, branch), MAX_ORDERS):
+            motion = plan_motion(C, robot, steps, seed=seed)
+            holds = task.goal.holds(motion.world)
+            report = task.goal_report(motion.world)
+            plan = ActivityPlan(motion, holds, report, str(branch))
+            if best is None or len(motion.steps) > len(best.motion.steps) or holds:
+                best = plan
+            if holds:
+                return plan
+    if best is not None:
+        return best
+    reason = "No change of the world can make the goal true."
+    motion = MotionPlan(MotionStatus.FAILED, (), C.copy(), C.copy(), (), reason=reason)
+    return ActivityPlan(motion, False, task.goal_report(C), "nothing")
+
+
+def _sequences(C: Config, branch: Branch) -> Iterator[list[Step]]:
+    """Yield sequences of steps that make literals true, in different doors' order."""
+    moves = _moves(C, branch.literals)
+    opened = _containers(C, moves)
+    wanted = [p for p in branch.literals if not p.holds(C)]
+    opened += [p.a for p in wanted if isinstance(p, IsOpen)]
+    closed = [
+        p.part.a
+        for p in branch.literals
+        if isinstance(p, Not) and isinstance(p.part, IsOpen)
+    ]
+    containers = list(dict.fromkeys(opened))
+    choices = [[joint.name for joint in IsOpen(c).joints(C)] for c in containers]
+    for joints in product(*choices):
+        doors = dict(zip(containers, joints, strict=True))
+        steps: list[Step] = [Open(c, joint) for c, joint in doors.items()]
+        for obj, predicates in moves.items():
+            steps += [Pick(obj), Place(obj, predicates)]
+        for c in closed:
+            steps += [
+                Close(c, joint.name)
+                for joint in IsOpen(c).joints(C)
+                if joint.margin(float(C.joint_value(joint.name)[0])) > 0
+                or doors.get(c) == joint.name
+            ]
+        yield steps
+
+
+def _moves(C: Config, literals: Sequence[Predicate]) -> dict[str, list[Predicate]]:
+    """Return the objects that move, in order, each with what holds at its place.
+
+    Raises:
+        PredicateError: for literals that no motion brings about.
+    """
+    goals: dict[str, list[Predicate]] = {}
+    for literal in literals:
+        atom = literal.part if isinstance(literal, Not) else literal
+        if isinstance(atom, IsOpen) or literal.holds(C):
+            continue
+        loose = [name for name in object_names(literal) if is_loose(C, name)]
+        if isinstance(atom, StatePredicate) or not loose:
+            raise PredicateError(
+                f"{format_predicate(literal)} does not hold, and moving objects cannot"
+                " bring it about; make it true before, or leave it out of the goal."
+            )
+        goals.setdefault(loose[0], [])
+    for literal in literals:
+        for name in object_names(literal)[:1]:
+            if name in goals:
+                goals[name].append(literal)
+    return _ordered(C, goals)
+
+
+def _ordered(
+    C: Config, goals: Mapping[str, list[Predicate]]
+) -> dict[str, list[Predicate]]:
+    """Return objects with their goals, in an order in which they can be moved.
+
+    What stands on an object that moves is put aside before, unless it moves anyway.
+    """
+    ordered: dict[str, list[Predicate]] = {}
+
+    def add(obj: str, waiting: tuple[str, ...] = ()) -> None:
+        if obj in ordered or obj in waiting:
+            return
+        for above in carried_objects(C, obj):
+            if above not in goals:
+                ordered.setdefault(above, _aside(C, above, obj))
+            elif obj not in _supports(goals[above]):
+                add(above, (*waiting, obj))
+        for below in _supports(goals[obj]):
+            if below in goals:
+                add(below, (*waiting, obj))
+        ordered[obj] = goals[obj]
+
+    for obj in goals:
+        add(obj)
+    return ordered
+
+
+def _supports(predicates: Sequence[Predicate]) -> list[str]:
+    """Return the other objects that predicates of an object's place name."""
+    return [name for p in predicates for name in object_names(p)[1:]]
+
+
+def _aside(C: Config, obj: str, below: str) -> list[Predicate]:
+    """Return a place for an object that is in the way: where its support stands."""
+    for other in C.objects:
+        if other not in (obj, below) and OnTopOf(below, other).holds(C):
+            return [OnTopOf(obj, other)]
+    raise PredicateError(
+        f"{obj!r} stands on {below!r}, which has to be moved, and there is nothing else"
+        " to put it on."
+    )
+
+
+def _containers(C: Config, moves: Mapping[str, Sequence[Predicate]]) -> list[str]:
+    """Return the closed containers from which or into which objects move."""
+    found = []
+    for name, obj in C.objects.items():
+        if "openable" not in obj.abilities or IsOpen(name).holds(C):
+            continue
+        into = any(
+            isinstance(p, InsideOf) and p.b == name for ps in moves.values() for p in ps
+        )
+        if into or any(InsideOf(moved, name).holds(C) for moved in moves):
+            found.append(name)
+    return found

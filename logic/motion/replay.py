@@ -1,0 +1,193 @@
+"""Playing of a plan in MuJoCo: joints follow their positions, friction holds objects.
+
+Each joint of the robot is driven towards its position on the path, by a controller that
+knows the inertia of the arm (computed torque; Siciliano et al. 2009, Robotics, 8.5).
+Fingers press with a constant force from where they close until they open. Nothing else
+is driven: objects lie and are held by contact alone, doors by the hand.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from posewise.objectives.objective import ObjectiveError
+from posewise.robots.config import Config
+from posewise.robots.simulation.model import TIMESTEP
+from posewise.robots.simulation.motion import check_stable
+from posewise.robots.simulation.mujoco_extra import import_mujoco
+from posewise.robots.simulation.twin import Twin
+from posewise.robots.validation import number
+
+from .hand import Hand
+from .plan import MotionPlan
+
+BANDWIDTH = 60.0
+"""Natural frequency of the controller of each joint [rad/s]. Larger ones follow more
+exactly, and shake at contacts."""
+GRIP_FORCE = 40.0
+"""Force of each finger [N]."""
+PAUSE = 0.4
+"""Time in which the robot rests while fingers close or open [s]."""
+SETTLE = 0.5
+"""Time after the motion [s]."""
+DOOR_DAMPING = 2.0
+"""Damping of doors and drawers [N s/m, N m s/rad]."""
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """A simulated motion."""
+
+    world: Config = field(repr=False)
+    """The world at its end."""
+    times: Float[np.ndarray, " n"]
+    """Time of each sample [s]."""
+    path: Float[np.ndarray, "n nq"]
+    """Coordinates of the world, objects included."""
+    error: float
+    """Largest distance of a joint of the arm or the base from its position on the path
+    [rad, m]."""
+
+
+class _Moment(NamedTuple):
+    """The positions to follow at one moment."""
+
+    q: Float[np.ndarray, " n"]
+    velocity: Float[np.ndarray, " n"]
+    gripping: frozenset[str]
+    """Joints of the fingers that press."""
+
+
+def replay(plan: MotionPlan, *, slowness: float = 1.5) -> Replay:
+    """Return the motion of a plan as MuJoCo simulates it.
+
+    Objects are held by friction, see `Twin` for its coefficients and for masses.
+
+    Args:
+        plan: the plan.
+        slowness: ratio of the simulated duration of each path to the planned one.
+
+    Raises:
+        ObjectiveError: for a plan in which nothing moves, or a slowness < 1.
+        ImportError: without MuJoCo; names the extra.
+    """
+    slowness = number("slowness", slowness, ">= 1", lambda s: s >= 1, ObjectiveError)
+    if not plan.segments:
+        raise ObjectiveError("Nothing moves in this plan, so that it cannot be played.")
+    C = plan.start
+    passive = {j: None for segment in plan.segments for j in segment.passive}
+    twin = Twin(C, movable_joints=[*plan.joints, *passive])
+    driver = _Driver(twin, plan, tuple(passive))
+    samples, error = [], 0.0
+    for k, moment in enumerate(_moments(plan, slowness)):
+        error = max(error, driver.step(moment))
+        if k % 25 == 0:
+            samples.append(driver.q)
+    world = C.copy()
+    world.q = driver.q
+    times = 25 * TIMESTEP * np.arange(len(samples))
+    return Replay(world, times, np.array(samples), error)
+
+
+def _moments(plan: MotionPlan, slowness: float) -> Iterator[_Moment]:
+    """Yield what is to be followed in each step of the simulation."""
+    gripping: frozenset[str] = frozenset()
+    still = np.zeros(len(plan.joints))
+    q = plan.path[0]
+    joint_of = {hand.link: hand.joint for hand in plan.hands}
+    for result in plan.steps:
+        for segment in result.segments:
+            moved = set() if segment.hand is None else {joint_of[segment.hand]}
+            if segment.name == "open":
+                gripping -= moved
+            motion = segment.solution.resample(TIMESTEP / slowness)
+            for row, speed in zip(motion.positions, motion.velocities, strict=True):
+                yield _Moment(row, speed / slowness, gripping)
+            q = motion.positions[-1]
+            if segment.name == "close":
+                gripping |= moved
+            if segment.name in ("close", "open"):
+                for _ in range(round(PAUSE / TIMESTEP)):
+                    yield _Moment(q, still, gripping)
+    for _ in range(round(SETTLE / TIMESTEP)):
+        yield _Moment(q, still, gripping)
+
+
+class _Driver:
+    """A simulation whose joints follow positions."""
+
+    def __init__(self, twin: Twin, plan: MotionPlan, passive: tuple[str, ...]) -> None:
+        self.mujoco, self.twin, self.C = import_mujoco("A replay"), twin, plan.start
+        self.model: Any = twin.model
+        self.data = self.mujoco.MjData(self.model)
+        self.data.qpos[:] = twin.qpos()
+        self.columns = self.C.coordinates(list(plan.joints))
+        fingers = {hand.joint: self._finger_dofs(hand) for hand in plan.hands}
+        self.fingers = fingers
+        own = {i for joint in plan.joints for i in self._dofs(joint)}
+        self.arm = np.array(sorted(own - {i for f in fingers.values() for i in f}))
+        self.doors = np.array([i for j in passive for i in self._dofs(j)], int)
+        self.signs = {hand.joint: np.sign(hand.slope) for hand in plan.hands}
+        self.addresses = self._addresses()
+
+    @property
+    def q(self) -> Float[np.ndarray, " nq"]:
+        """Coordinates of the world."""
+        return self.twin.q(np.array(self.data.qpos))
+
+    def step(self, moment: _Moment) -> float:
+        """Advance by one step, and return the largest error of the arm [rad, m]."""
+        mujoco, data = self.mujoco, self.data
+        target = self.C.q
+        target[self.columns] = moment.q
+        wanted = self.twin.qpos(target)[self.addresses]
+        speed = np.zeros(self.C.nq)
+        speed[self.columns] = moment.velocity
+        rate = (self.twin.qpos(target + 1e-6 * speed)[self.addresses] - wanted) * 1e6
+        error = wanted - data.qpos[self.addresses]
+        acceleration = BANDWIDTH**2 * error + 2 * BANDWIDTH * (rate - data.qvel)
+        M = np.zeros((self.model.nv, self.model.nv))
+        mujoco.mj_fullM(self.model, M, data.qM)
+        data.qfrc_applied[:] = 0
+        driven = self.arm
+        block = M[np.ix_(driven, driven)]
+        data.qfrc_applied[driven] = block @ acceleration[driven]
+        data.qfrc_applied[driven] += data.qfrc_bias[driven]
+        for joint, dofs in self.fingers.items():
+            mass, bias = M[dofs, dofs], data.qfrc_bias[dofs]
+            force = mass * acceleration[dofs]
+            if joint in moment.gripping:
+                closing = -self.signs[joint] * GRIP_FORCE
+                force = closing - mass * BANDWIDTH * data.qvel[dofs]
+            data.qfrc_applied[dofs] = force + bias
+        data.qfrc_applied[self.doors] -= DOOR_DAMPING * data.qvel[self.doors]
+        mujoco.mj_step(self.model, data)
+        check_stable(mujoco, [data])
+        return float(np.abs(error[self.arm]).max())
+
+    def _dofs(self, joint: str) -> list[int]:
+        """Return MuJoCo's degrees of freedom of a joint."""
+        i = self.C.tree.joint_frame(joint)
+        model = self.model
+        found = []
+        for k in range(model.njnt):
+            if model.joint(k).name.split(".")[0] == str(i):
+                found.append(int(model.jnt_dofadr[k]))
+        return found
+
+    def _finger_dofs(self, hand: Hand) -> Int[np.ndarray, " n"]:
+        """Return the degrees of freedom of both fingers."""
+        joints = [self.C.frame(name).joint for name in hand.fingers]
+        names = [joint.name for joint in joints if joint is not None]
+        return np.array([i for name in names for i in self._dofs(name)])
+
+    def _addresses(self) -> Int[np.ndarray, " nv"]:
+        """Return the coordinate in qpos of each degree of freedom; of free ones any."""
+        addresses = np.zeros(self.model.nv, int)
+        for k in range(self.model.njnt):
+            if self.model.jnt_type[k] != self.mujoco.mjtJoint.mjJNT_FREE:
+                addresses[self.model.jnt_dofadr[k]] = self.model.jnt_qposadr[k]
+        return addresses
