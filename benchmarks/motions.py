@@ -4,8 +4,9 @@
 
 A mobile Panda moves among a table, a shelf and a cupboard, and two Pandas hand
 something over. An activity is solved if all its steps are done, each path is certified,
-and the exact predicates confirm the goal. `first` is the first plan in this process, `warm` the
-second. Activities of one scene share their programs: the first one compiles them.
+and the exact predicates confirm the goal. `first` is the first plan in this process,
+`warm` the second. Activities of one scene share their programs, which the first one
+compiles.
 
 With `--replay` the motion of some is played in MuJoCo: joints follow their positions,
 fingers press with a constant force, and friction holds what they grasp.
@@ -38,7 +39,7 @@ from posewise.logic.motion import (  # noqa: E402
 
 
 def bddl(goal: str) -> logic.bddl.Problem:
-    """Return a problem about the things of the kitchen."""
+    """Return a problem about the objects of the kitchen."""
     things = {
         "can": "can.n.01",
         "cup": "cup.n.01",

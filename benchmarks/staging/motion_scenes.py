@@ -29,7 +29,7 @@ def bowl() -> trimesh.Trimesh:
 
 
 def kitchen() -> pw.Config:
-    """Return a mobile Panda, a table, a shelf and a cupboard, with loose things."""
+    """Return a mobile Panda, a table, a shelf and a cupboard, with loose objects."""
     C = pw.Config()
     add_mobile_base(C)
     C.load("panda", parent="base", pose=[0, 0, FLOOR_HEIGHT, 1, 0, 0, 0])

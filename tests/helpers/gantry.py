@@ -3,10 +3,12 @@
 import posewise as pw
 
 
-def add_gantry(C: pw.Config, name: str = "", x: float = 0.0) -> None:
+def add_gantry(
+    C: pw.Config, name: str = "", x: float = 0.0, parent: str = "world"
+) -> None:
     """Add a gripper that moves along x, y and z and turns, its fingers downwards."""
     reach = [[-0.6, -0.6, 0.0], [0.6, 0.6, 0.6]]
-    C.add_frame(f"{name}gantry", joint="trans3", limits=reach, q=[x, 0, 0.5])
+    C.add_frame(f"{name}gantry", parent, joint="trans3", limits=reach, q=[x, 0, 0.5])
     C.add_frame(
         f"{name}hand",
         f"{name}gantry",

@@ -53,7 +53,7 @@ def test_distances_are_kept_between_slices(plan):
 
 
 def test_nothing_jumps(plan):
-    assert len(plan.path) == len(plan.times) == 1 + 8 * 12
+    assert len(plan.path) == len(plan.times) == 1 + 8 * 16
     assert (np.diff(plan.times) > 0).all()
     last = plan.start.q[plan.start.coordinates(list(plan.joints))]
     np.testing.assert_allclose(plan.path[0], last)

@@ -1,0 +1,146 @@
+"""Steps other than picking and placing, and goals of BDDL, with gantries."""
+
+import numpy as np
+import pytest
+from helpers.gantry import add_gantry, gantry_world
+
+import posewise as pw
+from posewise import logic
+from posewise.logic.errors import PredicateError
+from posewise.logic.motion import Close, Handover, Open, Pick, Place, Push, replay
+from posewise.logic.motion.robot import find_robot
+
+pytestmark = pytest.mark.slow
+
+
+def chest_world() -> pw.Config:
+    """A chest with a drawer whose handle stands out in front, and a ball in it."""
+    C = pw.Config()
+    add_gantry(C)
+    C.add_frame("chest", shape=pw.Box([0.3, 0.3, 0.02]), position=[0, 0.25, 0.01])
+    parts = [
+        (pw.Box([0.2, 0.2, 0.01]), [0, 0, 0, 1, 0, 0, 0]),
+        (pw.Box([0.2, 0.01, 0.06]), [0, -0.1, 0.03, 1, 0, 0, 0]),
+        (pw.Box([0.1, 0.012, 0.03]), [0, -0.14, 0.05, 1, 0, 0, 0]),
+    ]
+    C.add_frame(
+        "drawer",
+        "chest",
+        position=[0, 0, 0.03],
+        joint="prismatic",
+        axis=[0, -1, 0],
+        limits=[[0.0], [0.2]],
+        shape=parts,
+    )
+    C.mark_object("chest", abilities={"openable": {}})
+    C.add_object(
+        "cube",
+        [pw.Box([0.03] * 3)],
+        pose=[0, 0.25, 0.06002, 1, 0, 0, 0],
+        joint="free",
+    )
+    return C
+
+
+def test_a_drawer_is_opened_and_closed_with_what_lies_in_it():
+    C = chest_world()
+    plan = logic.plan_motion(C, "gantry", [Open("chest"), Close("chest")])
+    assert plan.solved, plan.report()
+    opened = plan.steps[0].segments[-1].world_at(-1)
+    assert opened.joint_value("drawer")[0] > 0.1
+    moved = opened.pose("cube")[1] - C.pose("cube")[1]
+    np.testing.assert_allclose(moved, -opened.joint_value("drawer")[0], atol=1e-3)
+    assert not logic.Open("chest").holds(plan.world)
+    np.testing.assert_allclose(plan.world.pose("cube"), C.pose("cube"), atol=1e-3)
+
+
+def test_a_block_is_pushed_along_a_line():
+    C = gantry_world()
+    C.add_object("mark", [pw.Box([0.05] * 3)], pose=[0, -0.3, 0.025, 1, 0, 0, 0])
+    goal = logic.NextTo("block", "mark")
+    plan = logic.plan_motion(C, "gantry", [Push("block", goal)])
+    assert plan.solved, plan.report()
+    assert goal.holds(plan.world)
+    start, end = C.pose("block"), plan.world.pose("block")
+    np.testing.assert_allclose(end[2:], start[2:], atol=1e-3)
+    (slide,) = [s for s in plan.segments if s.name == "push"]
+    places = np.array([slide.world_at(t).pose("block")[:2] for t in range(16)])
+    ahead = (end - start)[:2] / np.linalg.norm((end - start)[:2])
+    across = (places - start[:2]) @ [-ahead[1], ahead[0]]
+    assert np.abs(across).max() < 1e-3
+
+
+def test_a_bar_is_handed_over():
+    C = pw.Config()
+    C.add_frame("stand")
+    for name, x in (("a_", -0.2), ("b_", 0.2)):
+        add_gantry(C, name, x, parent="stand")
+    for name, x in (("here", -0.4), ("there", 0.4)):
+        C.add_object(name, [pw.Box([0.2, 0.2, 0.1])], pose=[x, 0, 0.05, 1, 0, 0, 0])
+    C.add_object(
+        "bar",
+        [pw.Box([0.4, 0.03, 0.03])],
+        pose=[-0.4, 0, 0.11502, 1, 0, 0, 0],
+        joint="free",
+    )
+    goal = logic.OnTopOf("bar", "there")
+    steps = [Pick("bar", hand="a_hand"), Handover("bar"), Place("bar", goal)]
+    assert len(find_robot(C, "stand").hands) == 2
+    plan = logic.plan_motion(C, "stand", steps)
+    assert plan.solved, plan.report()
+    assert plan.steps[1].choice.hand == "b_hand" and goal.holds(plan.world)
+
+
+def problem(goal: str) -> logic.bddl.Problem:
+    """A problem about blocks of the gantry's world."""
+    objects = "block - block.n.01 top - block.n.02 low - shelf.n.01 high - shelf.n.02"
+    return logic.bddl.parse(
+        f"(define (problem p) (:domain igibson) (:objects {objects})"
+        f" (:init (ontop top block)) (:goal {goal}))"
+    )
+
+
+NAMES = {name: name for name in ("block", "top", "low", "high")}
+
+
+def blocks() -> pw.Config:
+    """The gantry's world with a small block on the block."""
+    C = gantry_world()
+    C.add_object(
+        "top",
+        [pw.Box([0.04, 0.04, 0.05])],
+        pose=[0, 0.2, 0.12504, 1, 0, 0, 0],
+        joint="free",
+    )
+    return C
+
+
+@pytest.mark.parametrize(
+    ("goal", "moved"),
+    [
+        ("(ontop block high)", ["top", "block"]),
+        ("(and (ontop top low) (ontop block high))", ["top", "block"]),
+        ("(ontop top low)", ["top"]),
+    ],
+)
+def test_what_is_in_the_way_is_moved_first(goal, moved):
+    activity = logic.solve_activity(blocks(), problem(goal), "gantry", names=NAMES)
+    assert activity.holds and activity.motion.is_certified, activity
+    picked = [r.step.obj for r in activity.motion.steps if isinstance(r.step, Pick)]
+    assert picked == moved
+
+
+def test_goals_about_states_are_refused():
+    with pytest.raises(PredicateError, match="moving objects cannot"):
+        logic.solve_activity(blocks(), problem("(cooked block)"), "gantry", names=NAMES)
+
+
+def test_the_goal_holds_in_mujoco():
+    pytest.importorskip("mujoco", reason="needs the extra `mujoco`")
+    goal = logic.OnTopOf("block", "high")
+    plan = logic.plan_motion(
+        gantry_world(), "gantry", [Pick("block"), Place("block", goal)]
+    )
+    played = replay(plan)
+    assert goal.holds(played.world), goal.explain(played.world)
+    assert played.error < 0.02
