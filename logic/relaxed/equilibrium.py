@@ -26,7 +26,7 @@ MAX_NEWTON_STEPS = 40
 """Maximum number of Newton steps (count); about ten are needed."""
 GRADIENT_TOLERANCE = 1e-11
 """Largest entry of the dual's gradient at which Newton's method stops [1]."""
-STEP_FRACTIONS = (1.0, 0.5, 0.2, 0.05, 0.01)
+STEP_FRACTIONS = (1.0, 0.5, 0.2, 0.05, 0.01, 2e-3, 4e-4)
 """Fractions of a Newton step that the line search tries."""
 
 

@@ -16,7 +16,7 @@ from posewise.robots.contact.bodies import frame_bodies
 from posewise.robots.geometry.hulls import hull_planes, volume_and_centroid
 from posewise.robots.world.frame import Frame
 
-MAX_TARGETS = 13
+MAX_TARGETS = 17
 """Maximum number of targets of an object (count).
 
 Centres of the largest parts come first, then points towards their vertices. More make
@@ -24,7 +24,7 @@ the row less conservative and slower.
 """
 TARGETS_PER_PART = 9
 """Maximum number of targets in a part (count)."""
-TOWARDS_VERTEX = 0.6
+TOWARDS_VERTEX = 0.8
 """Distance of the other targets from the centre, of that of a vertex [1]."""
 MIN_SEMI_AXIS = 1e-4
 """Parts whose ellipsoid has a shorter semi-axis are left out [m]."""
