@@ -118,6 +118,8 @@ def main() -> None:
     folder = options.definitions
     sources = sorted(folder.glob("*/problem0.bddl")) if folder else bddl.activities()
     signal.signal(signal.SIGALRM, stop)
+    if not sources:
+        parser.error(f"{folder} has no definitions NAME/problem0.bddl")
     problems = [load(source) for source in sources[:: options.every]]
     print(f"{len(problems)} definitions read", flush=True)
     rigid = [p for p in problems if not p.predicates & CLOTH]

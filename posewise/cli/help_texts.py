@@ -58,7 +58,7 @@ A problem file is YAML. The world, in the order in which it is built:
   scene:       files (models beside the problem file), models (posewise's own), frames,
                objects, mark (frames that are objects: category, abilities),
                regions (of objects), rooms (size, resolution, floor, rooms), cameras,
-               agents, states (positions of dust and stain, ...), joints (values), lock
+               agents, states (temperature, dust, ...), joints (values), lock
                (joints); arguments are those of Config's methods
   q:           the state: all coordinates, or values by joint
 The kind of problem, one of:

@@ -242,6 +242,7 @@ _ARGUMENT_READERS: Mapping[str, Callable[[Entry], Any]] = {
     "packages": _read_packages,
     "dust": _read_particles,
     "stain": _read_particles,
+    "covering": _read_covering,
     **dict.fromkeys(TEXT_ARGUMENTS, lambda entry: entry.text("a name")),
 }
 

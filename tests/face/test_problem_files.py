@@ -43,6 +43,8 @@ def test_a_scene_is_the_world_that_the_same_calls_make(write_problem):
     assert C.states["mug"].temperature == 80.0
     dust = C.states["mug"].dust
     assert dust.positions.tolist() == [[0, 0, 0.1], [0, 0, 0.2]] and dust.active.all()
+    assert C.states["mug"].particles("mud").positions.tolist() == [[0, 0, 0.3]]
+    assert C.states["mug"].contained == {"water": 0, "flour": 3}
     assert C.object("lever").category == "door.n.01"
     top = D.add_region(
         "table", "top", "support", size=[1, 0.6], pose=[0, 0, 0.73, 1, 0, 0, 0]

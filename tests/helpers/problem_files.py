@@ -31,7 +31,12 @@ scene:
     resolution: 0.5
     rooms: {hall_0: {cells: [0, 0, 20, 30], floor: table}}
   states:
-    mug: {temperature: 80.0, max_temperature: 60, dust: [[0, 0, 0.1], [0, 0, 0.2]]}
+    mug:
+      temperature: 80.0
+      max_temperature: 60
+      dust: [[0, 0, 0.1], [0, 0, 0.2]]
+      covering: {mud: [[0, 0, 0.3]]}
+      contained: {flour: 3}
   joints: {joint1: 0.1}
   lock: [b_joint1, b_joint2, b_joint3]
 q: {lever: 0.5}

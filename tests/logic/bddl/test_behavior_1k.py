@@ -94,6 +94,24 @@ def test_solved(name):
     assert failures(name) == []
 
 
+@pytest.mark.parametrize("name", ["cook_peppers", "changing_bulbs"])
+def test_bddls_own_evaluation_agrees(name):
+    """Its formulas, over our predicates, of substances and rules' products too."""
+    activity = pytest.importorskip("bddl.activity", reason="bddl cannot be imported")
+    p = definition(name)
+    begin = bddl.solve_init(bddl.make_scene(p), p)
+    end = bddl.solve_goal(begin.config, p)
+    conditions = activity.Conditions(name, 0, "omnigibson")
+    truths = {}
+    for world in (begin.config, end.config):
+        scope, backend = bddl.bind(p, world).scope(world), bddl.backend(world)
+        for kind in ("initial", "goal"):
+            make = getattr(activity, f"get_{kind}_conditions")
+            heads = make(conditions, backend, scope, generate_ground_options=False)
+            truths.setdefault(kind, []).append(all(h.evaluate() for h in heads))
+    assert truths["initial"][0] and truths["goal"] == [False, True]
+
+
 @pytest.mark.slow
 def test_most_are_solved():
     """Every tenth, and at least 95 % of those without cloth."""
