@@ -7,10 +7,11 @@ program computes the arguments of the calls, one part for each kind of call its 
 and the features go on from these.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from itertools import count
+from typing import Any, NamedTuple
 
 import jax
 from jax.extend.core import Literal
@@ -68,23 +69,21 @@ def evaluate_together(calls: Sequence[tuple[Callable[..., Any], tuple]]) -> list
     if not is_in_parts():
         return [subprogram(fn, *args) for fn, args in calls]
     parts = [_Part.trace(fn, args) for fn, args in calls]
+    places: list[list[tuple[int, slice]]] = [[] for _ in parts]
     functions: dict[Hashable, SharedFunction] = {}
 
     def joined_arguments(*args: Any) -> tuple[Any, ...]:
         batches: dict[Hashable, list[Any]] = {}
         rest = iter(args)
-        for part in parts:
-            for call in part.find_calls([next(rest) for _ in part.args]):
-                if call is None:
-                    part.places.append(None)
-                    continue
-                function, arguments = call
+        for part, own_places in zip(parts, places, strict=True):
+            own = [next(rest) for _ in part.args]
+            for function, arguments in part.shared_calls(own):
                 key = function, function.key(*arguments)
                 functions[key] = function
                 batch = batches.setdefault(key, [])
                 begin = sum(map(_length, batch))
                 rows = slice(begin, begin + _length(arguments))
-                part.places.append((list(functions).index(key), rows))
+                own_places.append((list(functions).index(key), rows))
                 batch.append(arguments)
         return tuple(functions[key].join(batch) for key, batch in batches.items())
 
@@ -93,11 +92,34 @@ def evaluate_together(calls: Sequence[tuple[Callable[..., Any], tuple]]) -> list
         subprogram(lambda args, fn=function.fn: fn(*args), batch)
         for function, batch in zip(functions.values(), arguments, strict=True)
     ]
-    return [part.evaluate_rest(results) for part in parts]
+    return [
+        part.evaluate_rest(own_places, results)
+        for part, own_places in zip(parts, places, strict=True)
+    ]
 
 
 def _length(arguments: tuple[Any, ...]) -> int:
     return len(jax.tree.leaves(arguments)[0])
+
+
+class _Constant(NamedTuple):
+    """An input of a step that is no result of another one."""
+
+    value: Any
+
+
+class _Step(NamedTuple):
+    """An equation of a traced function; its values have numbers."""
+
+    primitive: Any
+    params: dict[str, Any]
+    inputs: list[int | _Constant]
+    outputs: list[int]
+
+    @property
+    def is_shared_call(self) -> bool:
+        """Whether a shared function is called."""
+        return self.params.get("name") in _named_calls
 
 
 @dataclass(frozen=True)
@@ -105,12 +127,13 @@ class _Part:
     """A function of a program, traced, with its shared calls."""
 
     args: tuple[Any, ...]
-    """Packed arguments."""
-    jaxpr: Any
+    """Packed arguments; their leaves have the first numbers."""
+    steps: list[_Step]
+    results: list[int | _Constant]
     tree: Any
-    """Structure of the result."""
-    places: list[tuple[int, slice] | None]
-    """For each shared call its batch and its rows in it; None: it is not joined."""
+    """Structure of the results."""
+    calls: list[_Step]
+    """Shared calls that depend on no other one."""
 
     @classmethod
     def trace(cls, fn: Callable[..., Any], args: tuple[Any, ...]) -> "_Part":
@@ -126,85 +149,109 @@ class _Part:
             return flat(fn(*jax.tree.unflatten(trees[0], leaves)))
 
         shapes = jax.eval_shape(lambda args: flat(unpack(args)), packed)
-        jaxpr = jax.make_jaxpr(run)(*shapes)
-        return cls(packed, jaxpr, trees[1], [])
+        steps: list[_Step] = []
+        jaxpr, numbers = jax.make_jaxpr(run)(*shapes), count(len(shapes))
+        results = _list_steps(jaxpr, list(range(len(shapes))), steps, numbers)
+        return cls(packed, steps, results, trees[1], _independent_calls(steps))
 
-    def find_calls(
+    def shared_calls(
         self, args: Sequence[Any]
-    ) -> list[tuple[SharedFunction, tuple[Any, ...]] | None]:
-        """Return the shared calls with their arguments; None where these depend on
-        other calls.
+    ) -> Iterator[tuple[SharedFunction, tuple[Any, ...]]]:
+        """Yield the shared functions with their arguments."""
+        inputs = [i for step in self.calls for i in step.inputs]
+        values = iter(
+            _compute(self.steps, dict(enumerate(jax.tree.leaves(args))), inputs)
+        )
+        for step in self.calls:
+            function, tree = _named_calls[step.params["name"]]
+            own = [next(values) for _ in step.inputs]
+            yield function, jax.tree.unflatten(tree, own)
+
+    def evaluate_rest(
+        self, places: Sequence[tuple[int, slice]], results: Sequence[Any]
+    ) -> Any:
+        """Return the result of the function.
+
+        Args:
+            places: batch of each shared call, and its rows in it.
+            results: of the batches.
         """
-        calls: list[Any] = []
-
-        def record(name: str, inputs: list[Any], num_results: int) -> list[Any]:
-            function, tree = _named_calls[name]
-            is_known = not any(x is _UNKNOWN for x in inputs)
-            arguments = jax.tree.unflatten(tree, inputs)
-            calls.append((function, arguments) if is_known else None)
-            return [_UNKNOWN] * num_results
-
-        _interpret(self.jaxpr, jax.tree.leaves(args), record)
-        return calls
-
-    def evaluate_rest(self, results: Sequence[Any]) -> Any:
-        """Return the result of the function, given those of the batches."""
-        batches = sorted({place[0] for place in self.places if place is not None})
+        used = sorted({batch for batch, _ in places})
 
         def rest(*args: Any) -> Any:
-            given = dict(zip(batches, args[len(self.args) :], strict=True))
-            places = iter(self.places)
+            own, given = args[: len(self.args)], args[len(self.args) :]
+            by_batch = dict(zip(used, given, strict=True))
+            known = dict(enumerate(jax.tree.leaves(own)))
+            for step, (batch, rows) in zip(self.calls, places, strict=True):
+                outputs = (x[rows] for x in by_batch[batch])
+                known |= zip(step.outputs, outputs, strict=True)
+            leaves = _compute(self.steps, known, self.results)
+            return jax.tree.unflatten(self.tree, leaves)
 
-            def look_up(*_: Any) -> list[Any] | None:
-                place = next(places)
-                return place and [x[place[1]] for x in given[place[0]]]
-
-            own = jax.tree.leaves(args[: len(self.args)])
-            return jax.tree.unflatten(self.tree, _interpret(self.jaxpr, own, look_up))
-
-        return subprogram(rest, *self.args, *(results[k] for k in batches))
-
-
-_UNKNOWN = object()
-"""Stands for results of calls, and for what is computed from them."""
+        return subprogram(rest, *self.args, *(results[k] for k in used))
 
 
-def _interpret(
-    closed: Any,
-    inputs: Sequence[Any],
-    answer: Callable[[str, list[Any], int], list[Any] | None],
-) -> list[Any]:
-    """Return the results of a traced function.
-
-    Args:
-        closed: its jaxpr.
-        inputs: values, or `_UNKNOWN`.
-        answer: returns the results of a shared call by its name, its inputs and the
-            number of results; None: the call is evaluated.
-    """
+def _list_steps(
+    closed: Any, inputs: list[Any], steps: list[_Step], numbers: Iterator[int]
+) -> list[int | _Constant]:
+    """Append the steps of a traced function to a list, and return its results."""
     jaxpr = closed.jaxpr
-    known = dict(zip(jaxpr.constvars, closed.consts, strict=True))
-    known |= zip(jaxpr.invars, inputs, strict=True)
+    known: dict[Any, Any] = dict(zip(jaxpr.invars, inputs, strict=True))
+    known |= zip(jaxpr.constvars, map(_Constant, closed.consts), strict=True)
 
     def read(atom: Any) -> Any:
-        return atom.val if isinstance(atom, Literal) else known[atom]
+        return _Constant(atom.val) if isinstance(atom, Literal) else known[atom]
 
     for equation in jaxpr.eqns:
-        out = _evaluate(equation, [read(v) for v in equation.invars], answer)
-        known |= zip(equation.outvars, out, strict=True)
+        own = [read(v) for v in equation.invars]
+        inner = equation.params.get(INLINED.get(equation.primitive.name, ""))
+        if inner is not None:
+            outputs = _list_steps(inner, own, steps, numbers)
+        else:
+            new = [next(numbers) for _ in equation.outvars]
+            steps.append(_Step(equation.primitive, equation.params, own, new))
+            outputs = [*new]
+        known |= zip(equation.outvars, outputs, strict=True)
     return [read(v) for v in jaxpr.outvars]
 
 
-def _evaluate(equation: Any, inputs: list[Any], answer: Any) -> list[Any]:
-    """Return the results of an equation."""
-    primitive, params = equation.primitive, equation.params
-    count = len(equation.outvars)
-    if primitive.name in INLINED:
-        return _interpret(params[INLINED[primitive.name]], inputs, answer)
-    if params.get("name") in _named_calls:
-        if (out := answer(params["name"], inputs, count)) is not None:
-            return out
-    if any(x is _UNKNOWN for x in inputs):
-        return [_UNKNOWN] * count
-    out = primitive.bind(*inputs, **params)
-    return list(out) if primitive.multiple_results else [out]
+def _independent_calls(steps: Sequence[_Step]) -> list[_Step]:
+    """Return the shared calls that do not depend on the results of others."""
+    calls, dependent = [], set[Any]()
+    for step in steps:
+        if not dependent.isdisjoint(_numbers(step.inputs)):
+            dependent.update(step.outputs)
+        elif step.is_shared_call:
+            calls.append(step)
+            dependent.update(step.outputs)
+    return calls
+
+
+def _numbers(inputs: Iterable[int | _Constant]) -> set[int]:
+    return {i for i in inputs if not isinstance(i, _Constant)}
+
+
+def _compute(
+    steps: Sequence[_Step],
+    known: Mapping[int, Any],
+    wanted: Sequence[int | _Constant],
+) -> list[Any]:
+    """Return values by their numbers, by the steps that are needed for them."""
+    values = dict(known)
+    missing, needed = _numbers(wanted) - values.keys(), []
+    for step in reversed(steps):
+        if not missing.isdisjoint(step.outputs):
+            needed.append(step)
+            missing |= _numbers(step.inputs) - values.keys()
+
+    def read(number: int | _Constant) -> Any:
+        return number.value if isinstance(number, _Constant) else values[number]
+
+    for step in reversed(needed):
+        out = step.primitive.bind(*map(read, step.inputs), **step.params)
+        out = out if step.primitive.multiple_results else [out]
+        # a result that is known already stays: it may be that of a batch
+        values |= {
+            k: v for k, v in zip(step.outputs, out, strict=True) if k not in known
+        }
+    return [read(number) for number in wanted]
