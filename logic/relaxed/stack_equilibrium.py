@@ -40,7 +40,7 @@ MAX_IMBALANCE = 0.02
 """Largest imbalance that counts as equilibrium, in weights [1]."""
 TORQUE_LEVER = 0.1
 """Lever at which a torque counts like a force [m]."""
-FRICTION_MARGIN = 0.03
+FRICTION_MARGIN = 0.07
 """Margin by which coefficients of friction are reduced [1]."""
 TOUCHING_GAP = 2e-4
 """Gap beyond that of the nearest point up to which points touch fully [m]."""
@@ -59,7 +59,7 @@ LINKED_DISTANCE = 2e-3
 """Distance up to which one object settles with another one [m]."""
 UNLINKED_DISTANCE = 4e-3
 """Distance beyond which it does not [m]."""
-SETTLING_FRICTION = 0.31
+SETTLING_FRICTION = 0.5
 """Share of friction that objects lose that settle by as much as they may [1].
 
 What lands or is pushed out on a slope slides before friction holds it.
