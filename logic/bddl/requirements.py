@@ -85,18 +85,23 @@ def requirements_of(problem: Problem) -> Requirements:
 
 
 def substances_of(problem: Problem) -> dict[str, str]:
-    """Return names of substances by instance: those of bddl, and those used as such."""
+    """Return names of substances by instance.
+
+    Categories are substances where the problem uses them so, or where bddl knows them
+    as such and the problem puts none of them anywhere: BEHAVIOR-100 places detergent.
+    """
     category_of = problem.category_of
-    used = {
-        category_of[terms[1]]
-        for condition in (*problem.init, *problem.goal)
-        for predicate, *terms in _ground_atoms(condition, problem, {})
-        if predicate in SUBSTANCE_PREDICATES
-    }
+    used, placed = set[str](), set[str]()
+    for condition in (*problem.init, *problem.goal):
+        for predicate, *terms in _ground_atoms(condition, problem, {}):
+            if predicate in SUBSTANCE_PREDICATES:
+                used.add(category_of[terms[1]])
+            elif predicate in (*PLACE_PREDICATES, "onfloor"):
+                placed |= {category_of[t] for t in terms}
     return {
         instance: substance_name(category)
         for instance, category in category_of.items()
-        if category in used or is_substance(category)
+        if category in used or is_substance(category) and category not in placed
     }
 
 

@@ -124,6 +124,16 @@ def test_substances_are_there_or_not():
     assert end.holds, str(end)
 
 
+def test_what_is_put_somewhere_is_an_object():
+    """BEHAVIOR-100 has detergent that stands on floors; -1K fills it into bottles."""
+    objects = f"detergent.n.02_1 - detergent.n.02 {BOWL}"
+    placed = "(onfloor detergent.n.02_1 floor.n.01_1)"
+    end = solved(objects, placed, "(inside detergent.n.02_1 bowl.n.01_1)")
+    assert end.holds and "detergent.n.02_1" in end.config.objects
+    end = solved(objects, "(filled bowl.n.01_1 detergent.n.02_1)", "(and)")
+    assert "detergent.n.02_1" not in end.config.objects
+
+
 def test_what_is_not_real_is_in_nothings_way():
     """Both halves take the place where the other object does not exist yet."""
     p = bddl.parse(
