@@ -45,6 +45,8 @@ MAX_GOALS = 6
 """Number of goals for which configurations are searched."""
 RUN_UP = 0.06
 """Distance of the hand from an object before it pushes, and after [m]."""
+CLOSED_WIDTH = 4e-3
+"""Distance between fingers that push [m]; links of a robot do not touch."""
 CONTACT_GAP = 1e-4
 """Distance at which fingers begin to push [m]."""
 
@@ -115,9 +117,9 @@ def _contacts(
         pose = hand.link_pose(gripper)
         contact = pose_multiply(pose_inverse(X.pose(step.obj)), gripper)
         for start in stands(situation, X, pose, seed):
-            rows.append(Grasp(contact, 0.0, name="pushed"))
+            rows.append(Grasp(contact, CLOSED_WIDTH, name="pushed"))
             poses.append(pose)
-            starts.append(with_opening(X, hand, start, 0.0))
+            starts.append(with_opening(X, hand, start, CLOSED_WIDTH))
     touching = finger_pairs(hand, step.obj)
     found = solve_keyframes(X, situation.robot, hand.link, poses, starts, touching)
     pairs = [(g, k) for g, k in zip(rows, found, strict=True) if k is not None]
@@ -163,7 +165,7 @@ def _finger_front(
 ) -> float:
     """Return how far closed fingers reach ahead of the gripper's frame [m]."""
     C = situation.world.copy()
-    C.set_joint(hand.joint, hand.joint_value(0.0))
+    C.set_joint(hand.joint, hand.joint_value(CLOSED_WIDTH))
     here = hand.pose(C)
     most = -np.inf
     for finger in hand.fingers:
@@ -199,7 +201,7 @@ def _push_by(
     pushing = situation.at(at.q).grasped(hand, obj, contact)
     Y = pushing.planning_world()
     starts = [at.q, *stands(pushing, Y, moved(pose, offset), seed)]
-    starts = [with_opening(Y, hand, start, 0.0) for start in starts]
+    starts = [with_opening(Y, hand, start, CLOSED_WIDTH) for start in starts]
     poses = [moved(pose, offset)] * len(starts)
     found = solve_keyframes(Y, situation.robot, hand.link, poses, starts, sliding)
     ends = [keyframe for keyframe in found if keyframe is not None]

@@ -95,8 +95,7 @@ def replay(plan: MotionPlan, *, slowness: float = 1.5) -> Replay:
 def _moments(plan: MotionPlan, slowness: float) -> Iterator[_Moment]:
     """Yield what is to be followed in each step of the simulation."""
     gripping: frozenset[str] = frozenset()
-    still = np.zeros(len(plan.joints))
-    q = plan.path[0]
+    q, still = plan.path[0], np.zeros_like(plan.path[0])
     joint_of = {hand.link: hand.joint for hand in plan.hands}
     for result in plan.steps:
         for segment in result.segments:
@@ -129,6 +128,8 @@ class _Driver:
         self.fingers = fingers
         own = {i for joint in plan.joints for i in self._dofs(joint)}
         self.arm = np.array(sorted(own - {i for f in fingers.values() for i in f}))
+        closing = [i for f in fingers.values() for i in f]
+        self.motors = np.array([*self.arm, *closing], int)
         self.doors = np.array([i for j in passive for i in self._dofs(j)], int)
         self.signs = {hand.joint: np.sign(hand.slope) for hand in plan.hands}
         self.addresses = self._addresses()
@@ -149,20 +150,19 @@ class _Driver:
         rate = (self.twin.qpos(target + 1e-6 * speed)[self.addresses] - wanted) * 1e6
         error = wanted - data.qpos[self.addresses]
         acceleration = BANDWIDTH**2 * error + 2 * BANDWIDTH * (rate - data.qvel)
-        M = np.zeros((self.model.nv, self.model.nv))
-        mujoco.mj_fullM(self.model, M, data.qM)
-        data.qfrc_applied[:] = 0
-        driven = self.arm
-        block = M[np.ix_(driven, driven)]
-        data.qfrc_applied[driven] = block @ acceleration[driven]
-        data.qfrc_applied[driven] += data.qfrc_bias[driven]
+        driven = np.zeros(self.model.nv)
+        driven[self.arm] = acceleration[self.arm]
         for joint, dofs in self.fingers.items():
-            mass, bias = M[dofs, dofs], data.qfrc_bias[dofs]
-            force = mass * acceleration[dofs]
-            if joint in moment.gripping:
-                closing = -self.signs[joint] * GRIP_FORCE
-                force = closing - mass * BANDWIDTH * data.qvel[dofs]
-            data.qfrc_applied[dofs] = force + bias
+            is_pressing = joint in moment.gripping
+            damped = -2 * BANDWIDTH * data.qvel[dofs]
+            driven[dofs] = damped if is_pressing else acceleration[dofs]
+        effort = np.zeros(self.model.nv)
+        mujoco.mj_mulM(self.model, data, effort, driven)
+        effort += data.qfrc_bias
+        for joint in moment.gripping:
+            effort[self.fingers[joint]] -= self.signs[joint] * GRIP_FORCE
+        data.qfrc_applied[:] = 0
+        data.qfrc_applied[self.motors] = effort[self.motors]
         data.qfrc_applied[self.doors] -= DOOR_DAMPING * data.qvel[self.doors]
         mujoco.mj_step(self.model, data)
         check_stable(mujoco, [data])
