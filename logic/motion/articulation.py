@@ -1,11 +1,10 @@
 """Opening and closing: a hand holds a door or drawer while its joint moves."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 
 import numpy as np
-from jaxtyping import Float
 
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError, unknown_name
@@ -19,7 +18,14 @@ from .grasp import Grasp
 from .grasps import find_grasps
 from .hand import SLIDING, Hand
 from .keyframes import Keyframe, solve_keyframes
-from .manoeuvre import Blocked, finger_pairs, follow, require_certified, stands
+from .manoeuvre import (
+    Blocked,
+    finger_pairs,
+    follow,
+    require_certified,
+    stands,
+    with_opening,
+)
 from .outcome import Choice, Outcome
 from .reach_grasp import grasp_keyframes, grasp_legs, release_legs
 from .segment import Leg, solve_segment
@@ -78,10 +84,13 @@ def move_joint(
             yield Blocked(f"No grasp of {link!r} can be reached without a collision.")
         for fraction in fractions:
             value = joint.closed + fraction * (joint.open - joint.closed)
-            for at, grasp in found[:GRASPS_TRIED]:
+            ends = _end_keyframes(situation, hand, link, found, joint.name, value, seed)
+            if found and not ends:
+                yield Blocked(f"The hand cannot follow {link!r} to {value:.2f}.")
+            for at, grasp, end in ends[:GRASPS_TRIED]:
                 try:
                     yield _move(
-                        situation, step, number, joint, value, hand, grasp, at, seed
+                        situation, step, number, joint, hand, grasp, at, end, seed
                     )
                 except Blocked as reason:
                     yield reason
@@ -92,13 +101,13 @@ def _move(
     step: Open | Close,
     number: int,
     joint: OpeningJoint,
-    value: float,
     hand: Hand,
     grasp: Grasp,
     at: Keyframe,
+    end: Keyframe,
     seed: int,
 ) -> Outcome:
-    """Return the outcome of one grasp and one value of the joint.
+    """Return the outcome of one grasp, from one configuration to another.
 
     Raises:
         Blocked: when it does not work.
@@ -106,8 +115,6 @@ def _move(
     link = moved_link(situation.world, joint.name)
     situation = with_riders(situation, link)
     legs = grasp_legs(situation, hand, link, grasp, at)
-    closed = legs[-1].end
-    end = _end_keyframe(situation, hand, link, grasp, joint.name, value, closed, seed)
     course = _course(situation.world, hand, joint.name)
     there, holding = follow(situation, number, legs, seed)
     touching = situation.near_pairs(link)
@@ -116,6 +123,7 @@ def _move(
     X = carried.planning_world(course)
     pull = solve_segment(holding.world, X, leg, number, situation.holds, seed)
     require_certified(pull)
+    value = float(pull.passive[joint.name][-1])
     moved = holding.at(pull.solution.path[-1]).with_joint(joint.name, value)
     away = release_legs(moved, hand, link, grasp, pull.solution.path[-1])
     back, after = follow(moved, number, away, seed)
@@ -127,48 +135,47 @@ def _move(
     return Outcome((*there, pull, *back), after, choice, effect, reason)
 
 
-def _end_keyframe(
+def _end_keyframes(
     situation: Situation,
     hand: Hand,
     link: FrameName,
-    grasp: Grasp,
+    found: Sequence[tuple[Keyframe, Grasp]],
     joint: str,
     value: float,
-    closed: Float[np.ndarray, " nq"],
     seed: int,
-) -> Keyframe:
-    """Return the configuration at the end of a pull.
+) -> list[tuple[Keyframe, Grasp, Keyframe]]:
+    """Return the grasps with which a hand can follow a link, the nearest first.
 
-    Raises:
-        Blocked: when there is none.
+    Each comes with the configurations before and after.
+
+    Args:
+        situation: before.
+        hand: the hand.
+        link: that a joint moves.
+        found: configurations in which the hand is at grasps of the link, open.
+        joint: name of the joint.
+        value: of the joint at the end.
+        seed: of the places of a mobile base.
     """
     moved = situation.with_joint(joint, value)
-    X = moved.planning_world()
-    pose = hand.link_pose(pose_multiply(moved.world.pose(link), grasp.pose))
-    X.q = closed
-    starts = (
-        [closed, *stands(moved, X, pose, seed)]
-        if situation.robot.base_joints
-        else [closed]
-    )
-    starts = [_with_fingers(X, hand, start, closed) for start in starts]
+    X, robot = moved.planning_world(), situation.robot
+    distinct: dict[tuple[float, ...], tuple[Keyframe, Grasp]] = {}
+    for at, grasp in found:
+        distinct.setdefault(tuple(np.round(grasp.pose, 4).tolist()), (at, grasp))
+    rows, poses, starts = [], [], []
+    for at, grasp in distinct.values():
+        pose = hand.link_pose(pose_multiply(moved.world.pose(link), grasp.pose))
+        around = stands(moved, X, pose, seed) if robot.base_joints else []
+        for start in (at.q, *around):
+            rows.append((at, grasp))
+            poses.append(pose)
+            starts.append(with_opening(X, hand, start, grasp.width))
     touching = finger_pairs(hand, link)
-    poses = [pose] * len(starts)
-    found = solve_keyframes(X, situation.robot, hand.link, poses, starts, touching)
-    reached = [keyframe for keyframe in found if keyframe is not None]
-    if not reached:
-        raise Blocked(f"The hand cannot follow {link!r} to {joint} = {value:.2f}.")
-    return min(reached, key=lambda k: float(((k.q - closed) ** 2).sum()))
-
-
-def _with_fingers(
-    X: Config, hand: Hand, q: Float[np.ndarray, " nq"], closed: np.ndarray
-) -> Float[np.ndarray, " nq"]:
-    """Return a configuration with the fingers of another one."""
-    columns = X.coordinates([hand.joint])
-    q = q.copy()
-    q[columns] = closed[columns]
-    return q
+    ends = solve_keyframes(X, robot, hand.link, poses, starts, touching)
+    reached = [(*row, e) for row, e in zip(rows, ends, strict=True) if e is not None]
+    return sorted(
+        reached, key=lambda way: way[0].cost + float(((way[2].q - way[0].q) ** 2).sum())
+    )
 
 
 def _course(C: Config, hand: Hand, joint: str) -> Course:
