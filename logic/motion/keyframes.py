@@ -26,6 +26,9 @@ POSITION_SCALE = 100.0
 """Scale of the rows of position, so that objects are put down within 0.01 mm [1/m]."""
 ROTATION_SCALE = 30.0
 """Scale of the rows of orientation [1]."""
+BATCH = 16
+"""Number of problems that are solved at a time, the last one repeated: another number
+would compile another program."""
 MAX_ITERATIONS = 80
 """Number of steps after which a start is given up (count). Few need more than 30."""
 FIXED_SCALE = 100.0
@@ -54,7 +57,7 @@ def solve_keyframes(
 ) -> list[Keyframe | None]:
     """Return a configuration for each pose of a link, None where none was found.
 
-    All problems are one batch. The joint of each gripper stays as in the start.
+    All problems share one program. The joint of each gripper stays as in the start.
 
     Args:
         X: a planning world; its state is the configuration before.
@@ -89,13 +92,17 @@ def solve_keyframes(
     komo.avoid_collisions(
         MARGIN, SELF_MARGIN, allow=[(a, b, None) for a, b in touching]
     )
-    solutions = komo.solve_batch(
-        targets,
-        initial_paths=list(first),
-        progress=False,
-        max_iterations=MAX_ITERATIONS,
-    )
-    return [
-        Keyframe(s.q, float(((s.q - q) ** 2).sum())) if s.feasible else None
-        for s, q in zip(solutions, first, strict=True)
-    ]
+    found: list[Keyframe | None] = []
+    for k in range(0, len(first), BATCH):
+        rows = np.minimum(np.arange(k, k + BATCH), len(first) - 1)
+        solutions = komo.solve_batch(
+            {objective: target[rows] for objective, target in targets.items()},
+            initial_paths=list(first[rows]),
+            progress=False,
+            max_iterations=MAX_ITERATIONS,
+        )
+        found += [
+            Keyframe(s.q, float(((s.q - q) ** 2).sum())) if s.feasible else None
+            for s, q in zip(solutions, first[rows], strict=True)
+        ]
+    return found[: len(first)]

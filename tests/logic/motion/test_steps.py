@@ -1,5 +1,8 @@
 """Steps other than picking and placing, and goals of BDDL, with gantries."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from helpers.gantry import add_gantry, gantry_world
@@ -144,3 +147,12 @@ def test_the_goal_holds_in_mujoco():
     played = replay(plan)
     assert goal.holds(played.world), goal.explain(played.world)
     assert played.error < 0.02
+
+
+def test_the_page_of_the_guide_runs():
+    pytest.importorskip("mujoco", reason="needs the extra `mujoco`")
+    page = Path(__file__).parents[3] / "docs/guide/motions.md"
+    # A fence of its own: in fast tests this page would compile for a minute.
+    code = "\n".join(re.findall(r"```py\n(.*?)```", page.read_text(), re.S))
+    assert "plan_motion" in code
+    exec(compile(code, page.name, "exec"), {"__name__": "__main__"})
