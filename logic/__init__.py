@@ -39,6 +39,8 @@ from .formulas.temporal import Sequence as Sequence
 from .formulas.temporal import Until as Until
 from .motion.activity import solve_activity as solve_activity
 from .motion.planner import plan_motion as plan_motion
+from .parameter_fit import ParameterFit as ParameterFit
+from .parameter_fit import fit as fit
 from .planning.branch_placement import BranchPlacement as BranchPlacement
 from .planning.branch_placement import solve_branches as solve_branches
 from .planning.dnf_search import Branch as Branch

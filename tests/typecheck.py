@@ -35,6 +35,7 @@ VALIDATES_ITSELF = frozenset(
     posewise.logic.formulas.temporal
     posewise.logic.motion.planner
     posewise.logic.motion.steps
+    posewise.logic.parameter_fit
     posewise.logic.planning.branch_placement
     posewise.logic.planning.dnf_search
     posewise.logic.planning.trajectory

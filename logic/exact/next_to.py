@@ -1,6 +1,6 @@
 """Next to: two objects near each other, at a common height."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from jaxtyping import Float
@@ -8,7 +8,9 @@ from jaxtyping import Float
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
 from posewise.robots.typing import FrameName
+from posewise.robots.validation import number
 
+from ..errors import PredicateError
 from ..geometry.frame_groups import (
     FrameGroup,
     are_within,
@@ -39,13 +41,16 @@ from ..relaxed.object_features import object_pair
 from ..relaxed.rays import ray_hit_rows, ray_miss_rows
 from .verdict import SemanticPredicate, Verdict
 
+DEFAULT_NEARNESS = 1 / 3
+"""Largest distance of objects next to each other, in mean edges of their boxes [1]."""
+
 
 @dataclass(frozen=True)
 class NextTo(SemanticPredicate):
     """a and b are near each other, and one is at the height of the other.
 
-    Near: the distance is at most a third of the mean edge of both bounding boxes (a
-    sixth of the mean sum of their edges), as in iGibson 2.0 (Li et al. 2021).
+    Near: the distance is at most `nearness` times the mean edge of both bounding boxes,
+    by default a third of it, as in iGibson 2.0 (Li et al. 2021).
 
     "posewise": the distance is that of the closest points, boxes are along the axes of
     the root frames, and the horizontal plane through one centre of mass cuts a part of
@@ -60,21 +65,30 @@ class NextTo(SemanticPredicate):
     Args:
         a: an object or frame with a shape.
         b: another object or frame with a shape.
+        nearness: largest distance, as a share of the mean edge [1]; `logic.fit` finds
+            it from examples.
 
     Raises:
+        PredicateError: for a nearness that is not positive.
         ConfigError: when evaluated, for unknown names, objects without shapes, and
             planes, which have no size.
     """
 
     a: FrameName
     b: FrameName
+    nearness: float = field(default=DEFAULT_NEARNESS, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        label = "NextTo: nearness"
+        number(label, self.nearness, "> 0", lambda x: x > 0, PredicateError)
 
     def verdict(self, C: Config) -> Verdict:
         a = require_shapes(find_object(C, self.a, self.b))
         b = require_shapes(find_object(C, self.b, self.a))
         igibson = self.semantics == "igibson"
         sizes = _box_size(a, igibson) + _box_size(b, igibson)
-        threshold = float(np.mean(sizes) / 6)
+        threshold = float(self.nearness * np.mean(sizes) / 2)
         box_distance = _box_distance(a, b)
         if igibson:
             near = box_distance <= threshold
@@ -122,10 +136,12 @@ class NextTo(SemanticPredicate):
         pair, both = object_pair(C, self.a, self.b), self.semantics == "posewise"
         error = 0.5 * self.bound
         if truth:
-            near = Inequality(pair.feature(near_rows(error)), error=error)
+            near = Inequality(
+                pair.feature(near_rows(self.nearness, error)), error=error
+            )
             level = Inequality(pair.feature(height_rows(error, both)), error=error)
             return Conjunction((near, level))
-        far = Inequality(pair.feature(far_rows()))
+        far = Inequality(pair.feature(far_rows(self.nearness)))
         off_height = Inequality(pair.feature(off_height_rows(both)))
         return Disjunction((far, off_height), error)
 
@@ -134,7 +150,7 @@ class NextTo(SemanticPredicate):
             object_pair(C, self.a, self.b, root_only=True),
             object_pair(C, self.b, self.a, root_only=True),
         ]
-        near = Inequality(pairs[0].feature(box_distance_rows(truth)))
+        near = Inequality(pairs[0].feature(box_distance_rows(self.nearness, truth)))
         directions = np.concatenate([HORIZONTAL, -HORIZONTAL])
         reach, error = float(IGIBSON_RANGE[0]), 0.5 * self.bound
         if truth:

@@ -30,45 +30,50 @@ Sides: TypeAlias = tuple[PartKinds, PartKinds]
 """Kinds of the parts of a and of b."""
 
 
-def near_rows(error: float) -> PairRows:
-    """Return a row at most 0 only where the distance is at most a third of the size.
+def near_rows(nearness: float, error: float) -> PairRows:
+    """Return a row at most 0 only where the distance is at most a share of the size.
 
     The size is the mean edge of both bounding boxes in the axes of the root frames.
 
     Args:
+        nearness: the share [1].
         error: bound on how far the row may be above the exact value [m].
     """
 
     def build(pair: ObjectPair) -> RowFunction:
         kinds, sides, arrays = _distance_and_size_data(pair)
+        arrays["nearness"] = np.array(float(nearness))
         arrays["error"] = np.array(float(error))
         return RowFunction(_near(kinds, sides), arrays, 1)
 
     return build
 
 
-def far_rows() -> PairRows:
-    """Return rows at most 0 only where the distance is above a third of the size."""
+def far_rows(nearness: float) -> PairRows:
+    """Return rows at most 0 only where the distance is above a share of the size."""
 
     def build(pair: ObjectPair) -> RowFunction:
         kinds, sides, arrays = _distance_and_size_data(pair)
+        arrays["nearness"] = np.array(float(nearness))
         return RowFunction(_far(kinds, sides), arrays, arrays["order"].size)
 
     return build
 
 
-def box_distance_rows(truth: bool) -> PairRows:
+def box_distance_rows(nearness: float, truth: bool) -> PairRows:
     """Return a row at most 0 only where the world's bounding boxes are near.
 
-    Their distance is then at most a third of their mean edge.
+    Their distance is then at most a share of their mean edge.
 
     Args:
+        nearness: the share [1].
         truth: False for a row at most 0 only where they are not near.
     """
 
     def build(pair: ObjectPair) -> RowFunction:
         sides, arrays = _part_data(pair)
         arrays["sign"] = np.array(1.0 if truth else -1.0)
+        arrays["nearness"] = np.array(float(nearness))
         return RowFunction(_boxes_near(sides), arrays, 1)
 
     return build
@@ -140,10 +145,10 @@ def _extent(
     return smallest(low), largest(high)
 
 
-def _third_of_size(
+def _near_distance(
     sides: Sides, R: jax.Array, p: jax.Array, arrays: TracedArrays
 ) -> jax.Array:
-    """Return a third of the mean edge of both boxes, in the axes of the roots [m]."""
+    """Return the share of the mean edge of both boxes, along the roots' axes [m]."""
     edges = []
     for parts in sides:
         root = arrays[f"root_{parts.prefix}"]
@@ -151,7 +156,7 @@ def _third_of_size(
         axes = gather_rows(R, root[None])[0].T
         low, high = _extent(parts, R, p, axes, arrays)
         edges.append(jnp.mean(high - low))
-    return (edges[0] + edges[1]) / 6
+    return arrays["nearness"] * (edges[0] + edges[1]) / 2
 
 
 @lru_cache(maxsize=256)
@@ -160,7 +165,7 @@ def _near(kinds: PartPairKinds, sides: Sides) -> Callable[..., Any]:
         # Sound: the mellowmin is at least the distance of the closest parts. Sizes do
         # not depend on the pose of rigid objects, and are exact for jointed ones.
         d = mellowmin_within(part_distances(kinds, R, p, arrays), arrays["error"])
-        return (d - _third_of_size(sides, R, p, arrays) + STRICT_MARGIN)[None]
+        return (d - _near_distance(sides, R, p, arrays) + STRICT_MARGIN)[None]
 
     return near
 
@@ -169,7 +174,7 @@ def _near(kinds: PartPairKinds, sides: Sides) -> Callable[..., Any]:
 def _far(kinds: PartPairKinds, sides: Sides) -> Callable[..., Any]:
     def far(R: Any, p: Any, **arrays: Any) -> Any:
         # Exact: all pairs of parts are far, one row each.
-        limit = _third_of_size(sides, R, p, arrays) + STRICT_MARGIN
+        limit = _near_distance(sides, R, p, arrays) + STRICT_MARGIN
         return limit - part_distances(kinds, R, p, arrays)
 
     return far
@@ -181,13 +186,14 @@ def _boxes_near(sides: Sides) -> Callable[..., Any]:
         world = jnp.eye(3, dtype=p.dtype)
         boxes = [_extent(parts, R, p, world, arrays) for parts in sides]
         (low_a, high_a), (low_b, high_b) = boxes
-        third = (jnp.mean(high_a - low_a) + jnp.mean(high_b - low_b)) / 6
+        mean_edge = (jnp.mean(high_a - low_a) + jnp.mean(high_b - low_b)) / 2
+        limit = arrays["nearness"] * mean_edge
         gap = jnp.maximum(low_a - high_b, low_b - high_a)
         # The signed distance of boxes: the length of the positive gaps, or the largest
         # of the negative ones. Overlap has a slope, unlike the exact distance, and has
-        # the same truth because a third of the size is positive.
+        # the same truth because the limit is positive.
         distance = norm(jnp.maximum(gap, 0.0)) + jnp.minimum(largest(gap), 0.0)
-        return (arrays["sign"] * (distance - third) + STRICT_MARGIN)[None]
+        return (arrays["sign"] * (distance - limit) + STRICT_MARGIN)[None]
 
     return boxes_near
 

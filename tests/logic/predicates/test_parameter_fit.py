@@ -1,0 +1,87 @@
+"""Parameters from examples: thresholds that made the labels are found again."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from helpers.predicate_scenes import at
+
+import posewise as pw
+from posewise import logic
+
+
+def scenes(count: int, seed: int = 0) -> list[pw.Config]:
+    """Two boxes of different sizes, and a robot's base; at random places."""
+    rng, found = np.random.default_rng(seed), []
+    C = pw.Config()
+    for name, size in (("a", [0.1, 0.2, 0.1]), ("b", [0.2, 0.1, 0.1])):
+        C.add_object(name, [(pw.Box(size), None)], joint="free")
+    C.add_frame("base")
+    C.add_agent("robot", base="base")
+    for _ in range(count):
+        C = C.copy()
+        tilted = [np.cos(half := rng.uniform(0, 0.5)), np.sin(half), 0, 0]
+        C.set_joint("a", [0, 0, 0, *tilted])
+        C.set_joint("b", at(0.15 + rng.uniform(0, 0.4), 0, 0))
+        found.append(C)
+    return found
+
+
+CASES = {
+    "nearness": (logic.NextTo("a", "b"), {"nearness": 1.2}, 0.1),
+    "reach": (logic.InReachOfAgent("b", "robot"), {"reach": 0.35}, 0.02),
+    "tilt": (logic.Upright("a"), {"tilt": 0.6}, 0.05),
+}
+
+
+@pytest.mark.parametrize(
+    "case, wrong",
+    [
+        pytest.param("nearness", 0, marks=pytest.mark.slow),
+        pytest.param("reach", 0, marks=pytest.mark.slow),
+        ("tilt", 0),
+        ("reach", 2),
+    ],
+)
+def test_the_threshold_is_found_again(case, wrong):
+    predicate, values, tolerance = CASES[case]
+    examples = scenes(24)
+    truth = replace(predicate, **values)
+    labels = np.array([truth.holds(C) for C in examples])
+    assert 4 <= labels.sum() <= 20
+    labels[:wrong] = ~labels[:wrong]
+    found = logic.fit(predicate, examples, labels)
+    (name,) = values
+    assert found.parameters.keys() == values.keys()
+    if not wrong:
+        assert abs(found.parameters[name] - values[name]) < tolerance
+        assert found.mistakes == ()
+        assert ((found.margins > 0) == labels).all()
+    assert len(found.mistakes) <= 2 * wrong
+    assert f"{name} = " in str(found)
+    fresh = scenes(12, seed=1)
+    agree = [found.predicate.holds(C) == truth.holds(C) for C in fresh]
+    assert np.mean(agree) >= 0.75
+
+
+ERRORS = [
+    (lambda C: logic.fit(logic.NextTo("a", "b"), C, [True] * 3), "all labels are True"),
+    (lambda C: logic.fit(logic.NextTo("a", "b"), C, [True]), "each of the 3 scenes"),
+    (lambda C: logic.fit(logic.NextTo("a", "b"), [3], [True]), "scenes.0. is 3"),
+    (lambda C: logic.fit(~logic.NextTo("a", "b"), C, [1, 0, 1]), "and no formula"),
+    (
+        lambda C: logic.fit(logic.Under("a", "b"), C, [1, 0, 1]),
+        "no positive number to fit",
+    ),
+    (
+        lambda C: logic.fit(logic.NextTo("a", "b"), C, [1, 0, 1], ["neerness"]),
+        "did you mean 'nearness'",
+    ),
+    (lambda C: logic.NextTo("a", "b", nearness=0), "nearness is 0"),
+]
+
+
+@pytest.mark.parametrize("call, message", ERRORS)
+def test_mistakes_are_explained(call, message):
+    with pytest.raises(logic.PredicateError, match=message):
+        call(scenes(3))
