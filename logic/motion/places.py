@@ -1,7 +1,7 @@
 """Poses of an object in which predicates hold, to put it down there."""
 
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from itertools import islice, product
 
 import numpy as np
 from jaxtyping import Float
@@ -12,6 +12,7 @@ from posewise.robots.typing import FrameName
 
 from ..bddl.placement_candidates import PlacementCandidates
 from ..errors import PredicateError
+from ..exact.support import OnTopOf
 from ..formulas.predicate import Predicate
 from ..planning.dnf_search import branches, object_names
 
@@ -23,6 +24,8 @@ MAX_SAMPLES = 60
 """Number of poses that are checked exactly, in each round."""
 MAX_BRANCHES = 4
 """Number of alternatives of a formula that are tried."""
+EDGE = 0.015
+"""Least distance of a centre of mass from the edge of what is below it [m]."""
 STARTS = 24
 """Number of starts of an optimised placement."""
 
@@ -43,13 +46,20 @@ def find_places(
         seed: of the samples.
     """
     world, found = C.copy(), []
-    for branch in islice(branches(predicate, C), MAX_BRANCHES):
+    chosen = islice(branches(predicate, C), MAX_BRANCHES)
+    # Places at an edge hold by the rules, but tip over when they are touched.
+    for branch, is_steady in product(list(chosen), (True, False)):
         literals = [p for p in branch.literals if obj in object_names(p)]
         for k in range(ROUNDS):
             candidates = PlacementCandidates(world, obj, (), (robot,))
             rng = np.random.default_rng(seed + k)
             poses = islice(candidates.poses(literals, rng, False), MAX_SAMPLES)
-            good = (pose for pose in poses if _holds_at(C, obj, pose, predicate))
+            good = (
+                pose
+                for pose in poses
+                if _holds_at(C, obj, pose, predicate)
+                and (not is_steady or _is_steady(C, obj, pose, literals))
+            )
             found += list(islice(good, POSES_PER_ROUND))
         if found:
             return found
@@ -62,6 +72,23 @@ def _holds_at(
     X = C.copy()
     X.set_pose(obj, pose)
     return predicate.holds(X)
+
+
+def _is_steady(
+    C: Config,
+    obj: FrameName,
+    pose: Float[np.ndarray, "7"],
+    literals: Sequence[Predicate],
+) -> bool:
+    """Return whether an object stays on what it stands on, moved a little."""
+    X, others = C.copy(), {n for p in literals for n in object_names(p)} - {obj}
+    X.set_pose(obj, pose)
+    on = [p for p in (OnTopOf(obj, other) for other in others) if p.holds(X)]
+    for x, y in ((EDGE, 0), (-EDGE, 0), (0, EDGE), (0, -EDGE)):
+        X.set_pose(obj, np.concatenate([pose[:3] + [x, y, 0], pose[3:]]))
+        if not all(p.holds(X) for p in on):
+            return False
+    return True
 
 
 def _optimised(

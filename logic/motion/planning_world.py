@@ -39,7 +39,9 @@ def planning_world(
     """
     X = C.copy()
     X.select_joints(list(robot.joints))
-    movables = [name for obj in movable for name in X.subtree(obj)]
+    # What lies in a drawer may be a part of its subtree.
+    parts = (name for obj in movable for name in X.subtree(obj))
+    movables = list(dict.fromkeys(parts))
     last: list[str] = []
     for hand in robot.hands:
         below = set(X.subtree(hand.link))
