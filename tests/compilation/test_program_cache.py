@@ -99,6 +99,7 @@ def solve_in_process(folder, shift):
     return json.loads(out.stdout)
 
 
+@pytest.mark.slow
 def test_programs_of_the_cache_of_jax_are_compiled_again(tmp_path):
     """XLA serializes a program of JAX's cache without its code."""
     first = solve_in_process(tmp_path, 0.0)

@@ -383,8 +383,7 @@ BATCHES = [(None, None), (0, None), (None, 0), (0, 0)]
     [
         *((*axes, False) for axes in BATCHES),
         # a minute each
-        *(pytest.param(*axes, True, marks=pytest.mark.slow) for axes in BATCHES[:3]),
-        (*BATCHES[3], True),
+        *(pytest.param(*axes, True, marks=pytest.mark.slow) for axes in BATCHES),
     ],
 )
 def test_sums_of_many_worlds_and_slices_are_those_of_each(lanes, slices, several):

@@ -155,6 +155,7 @@ def test_jacobians_equal_differences():
     assert np.abs(J[:, -2:]).max(0).min() > 0.1
 
 
+@pytest.mark.slow
 def test_tangent_jacobians_equal_differences():
     spec = worlds_of_features().spec
     chain, data, _ = compile_chain(spec)
@@ -185,6 +186,7 @@ def test_tangent_jacobians_equal_differences():
         np.testing.assert_allclose(got, slope, atol=3e-6 * max(1, abs(slope).max()))
 
 
+@pytest.mark.slow
 def test_nothing_changes_at_the_initial_durations():
     free = worlds_of_features().nlp()
     C = pw.Config()

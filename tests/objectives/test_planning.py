@@ -154,7 +154,7 @@ def test_shared_coordinates_of_attachments_stay():
     assert np.abs(found[:, at[1]]).max() > 0.5
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_solutions_from_detours_are_certified(seed):
     solution = across().solve(seed=seed, progress=False)
     assert solution.feasible and solution.start == 1

@@ -105,7 +105,14 @@ def test_a_bad_target_of_a_batch_spoils_no_other(reach, how):
         np.testing.assert_allclose(slopes[k], single, atol=1e-9)
 
 
-@pytest.mark.parametrize("of_all", [jax.grad, jax.jacfwd, jax.jacrev])
+@pytest.mark.parametrize(
+    "of_all",
+    [
+        pytest.param(jax.grad, marks=pytest.mark.slow),
+        jax.jacfwd,
+        jax.jacrev,
+    ],
+)
 def test_masked_losses_have_finite_gradients(reach, of_all):
     """The gradient of shared parameters is that of the targets within reach."""
     z = np.array([GOOD, FAR, UNKNOWN, NEAR])
