@@ -8,7 +8,12 @@ import pytest
 FOLDER = Path(__file__).parents[2] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 QUICK = ("01",)
-NEEDS = {"06": ("bddl", "mujoco"), "07": ("mujoco",), "08": ("mujoco",)}
+NEEDS = {
+    "06": ("bddl", "mujoco"),
+    "07": ("mujoco",),
+    "08": ("mujoco",),
+    "12": ("mujoco", "viser"),
+}
 
 
 @pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda p: p.stem)
