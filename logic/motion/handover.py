@@ -18,7 +18,7 @@ from .segment import Leg
 from .situation import Situation, relative
 from .steps import Handover
 
-MAX_GRASPS = 16
+MAX_GRASPS = 48
 """Number of grasps of the other hand for which configurations are searched."""
 MEETINGS = 6
 """Number of places between both hands that are tried."""
