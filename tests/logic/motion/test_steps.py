@@ -154,7 +154,7 @@ def test_the_goal_holds_in_mujoco():
 def test_the_page_of_the_guide_runs():
     pytest.importorskip("mujoco", reason="needs the extra `mujoco`")
     page = Path(__file__).parents[3] / "docs/guide/motions.md"
-    # A fence of its own: in fast tests this page would compile for a minute.
+    # Another fence than elsewhere: in fast tests this page would take a minute.
     code = "\n".join(re.findall(r"```py\n(.*?)```", page.read_text(), re.S))
     assert "plan_motion" in code
     exec(compile(code, page.name, "exec"), {"__name__": "__main__"})
