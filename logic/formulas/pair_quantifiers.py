@@ -70,8 +70,9 @@ class _PairQuantifier(Quantifier):
     def _matching(self, C: Config) -> Matching:
         rows, columns = (domain_names(C, domain) for domain in self.domains)
         pairs = [(a, b) for a in rows for b in columns if a != b]
-        # No object is its own partner, so that the smaller domain may be too large.
-        n = self.min_pairs(len(largest_matching(pairs)))
+        # No object is its own partner: over one category, an odd one may be left over.
+        most = len(largest_matching(pairs))
+        n = self.min_pairs(min(most, len(rows) - (set(rows) == set(columns))))
         return Matching(n, {pair: self._instance(*pair) for pair in pairs})
 
     def explain(self, C: Config) -> str:
@@ -123,10 +124,11 @@ class ForPairs(_PairQuantifier):
     """Pairing quantifier: the objects of the smaller domain have different partners.
 
     "posewise": with L objects in the smaller domain, L pairs hold that share no object.
-    "igibson": the weaker rule of BDDL, by which at least L objects of each domain are
-    in a pair that holds; two of them may have the same partner. No object is paired
-    with itself; by BDDL's rule, over the same names twice, a column is a position among
-    the other names, not a name.
+    "igibson": the weaker rule of BDDL, by which at least L objects of each domain
+    are in a pair that holds; two of them may have the same partner. No object is
+    paired with itself, so that over one category all objects except one need
+    different partners; by BDDL's rule, over the same names twice, a column is a
+    position among the other names, not a name.
 
     The default is "posewise", because two glasses on one coaster are no pairs.
 

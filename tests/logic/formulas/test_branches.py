@@ -73,7 +73,8 @@ def test_things_are_paired_off_and_nearer_ones_first():
     inside = lambda box, ball: logic.InsideOf(ball, box)
     begin = perf_counter()
     first = next(logic.branches(logic.ForPairs(boxes, balls, inside), world))
-    assert perf_counter() - begin < 5.0
+    # all assignments together would take hours
+    assert perf_counter() - begin < 60.0
     pairs = [object_names(p) for p in first.literals]
     assert sorted(pairs) == [(f"ball{k}", f"box{k}") for k in range(6)]
     assert first.cost == 6

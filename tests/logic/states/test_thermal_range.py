@@ -35,7 +35,7 @@ def kitchen() -> pw.Config:
 
 
 NEAREST = [
-    # thing, place, nearest point within 0.2, centre within 0.2
+    # object, place, nearest point within 0.2, centre within 0.2
     ("spit", at(0.6), True, False),
     ("spit", at(0.75), False, False),
     ("spit", at(0.1, 0.1), True, True),
