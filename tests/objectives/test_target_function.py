@@ -109,7 +109,7 @@ def test_a_bad_target_of_a_batch_spoils_no_other(reach, how):
     "of_all",
     [
         pytest.param(jax.grad, marks=pytest.mark.slow),
-        jax.jacfwd,
+        pytest.param(jax.jacfwd, marks=pytest.mark.slow),
         jax.jacrev,
     ],
 )

@@ -40,7 +40,7 @@ CASES = {
         pytest.param("nearness", 0, marks=pytest.mark.slow),
         pytest.param("reach", 0, marks=pytest.mark.slow),
         ("tilt", 0),
-        ("reach", 2),
+        pytest.param("reach", 2, marks=pytest.mark.slow),
     ],
 )
 def test_the_threshold_is_found_again(case, wrong):
