@@ -91,10 +91,10 @@ def enclosing_radius(group: FrameGroup) -> float:
     """
     R, p = group.pose(group.frames[0])
     centre = R.T @ (centre_of_mass(group, root_only=True) - p)
-    origins = {group.frames[0]: float(np.linalg.norm(centre))}
+    # Bounds of the distances of the frames' origins from the centre of mass.
+    origins: dict[int | None, float] = {group.frames[0]: float(np.linalg.norm(centre))}
     for i in group.frames[1:]:
         frame = group.C.frames[i]
-        assert frame.parent is not None  # only the first frame is a root
         step = float(np.linalg.norm(frame.origin[:3])) + _travel(frame)
         origins[i] = origins[frame.parent] + step
     reaches = [origins[i] + shape_radius(group, i) for i in group.collision_frames]
