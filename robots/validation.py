@@ -5,9 +5,15 @@ from math import isfinite, nan
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .errors import ConfigError
 
+MAX_NUMBER = 1e18
+"""Size of the largest number that may describe a world [m, rad, kg, …].
+
+The square of one is finite in float32, and the product of 17 in float64.
+"""
 CONVERSION_ERRORS = TypeError, ValueError, OverflowError
 """Errors of `float` and `np.array(…, float)` for values that are no numbers."""
 
@@ -46,6 +52,25 @@ def _scalar(value: Any) -> float:
     array = np.asarray(value, float)
     is_single = array.ndim == 0 and not isinstance(value, str | bytes)
     return float(array) if is_single else nan
+
+
+def is_bounded(values: ArrayLike) -> bool:
+    """Return whether all numbers are finite, and at most `MAX_NUMBER` in size."""
+    # NaN compares as false.
+    return bool(np.all(np.abs(values) <= MAX_NUMBER))
+
+
+def open_bounds(bounds: np.ndarray) -> np.ndarray:
+    """Return bounds, with ±inf for those that no number of a world can reach.
+
+    Exporters write the largest float where there is no bound.
+    """
+    return np.where(np.abs(bounds) > MAX_NUMBER, np.copysign(np.inf, bounds), bounds)
+
+
+def leave_values(low: np.ndarray, high: np.ndarray) -> bool:
+    """Return whether there are numbers between all lower and upper bounds."""
+    return bool(np.all((low <= high) & (low < np.inf) & (high > -np.inf)))
 
 
 def integer(

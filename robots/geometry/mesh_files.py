@@ -7,6 +7,7 @@ import numpy as np
 import trimesh
 
 from ..errors import ConfigError
+from ..validation import MAX_NUMBER, is_bounded
 from .collada_files import read_collada
 from .model_files import READABLE_SUFFIXES, is_existing_file
 
@@ -138,8 +139,11 @@ def _check_points(path: Path, array: np.ndarray) -> np.ndarray:
             " (n, 3) numbers."
         )
     points = array.astype(float)
-    if not len(points) or not np.isfinite(points).all():
-        raise ConfigError(f"{path}: has no vertices, or NaN or infinite ones.")
+    if not len(points) or not is_bounded(points):
+        raise ConfigError(
+            f"{path}: has no vertices, or NaN or infinite ones, or some beyond"
+            f" {MAX_NUMBER:g}."
+        )
     return points
 
 
@@ -173,8 +177,11 @@ def _check_triangles(path: Path, vertices: np.ndarray, faces: np.ndarray) -> Non
             f"{path}: the mesh has {len(vertices)} vertices and {len(faces)} triangles,"
             " expected at least one triangle."
         )
-    if not np.isfinite(vertices).all():
-        raise ConfigError(f"{path}: the mesh has NaN or infinite vertices.")
+    if not is_bounded(vertices):
+        raise ConfigError(
+            f"{path}: the mesh has NaN or infinite vertices, or some beyond"
+            f" {MAX_NUMBER:g}."
+        )
     if faces.min() < 0 or faces.max() >= len(vertices):
         raise ConfigError(
             f"{path}: a triangle names vertex {int(faces.max())} of {len(vertices)};"

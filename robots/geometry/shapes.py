@@ -14,7 +14,7 @@ from jaxtyping import Float
 
 from ..errors import ConfigError
 from ..typing import MatrixLike, PoseLike, StrPath, VectorLike
-from ..validation import float_array, integer, number
+from ..validation import MAX_NUMBER, float_array, integer, is_bounded, number
 
 if TYPE_CHECKING:
     from trimesh import Trimesh  # slow to import
@@ -27,13 +27,14 @@ def _check_sizes(shape, **values) -> None:
     for name, value in values.items():
         label = f"{type(shape).__name__}: {name}"
         if isinstance(value, np.ndarray):
-            if not np.all(np.isfinite(value)) or np.any(value < 0):
+            if not is_bounded(value) or np.any(value < 0):
                 raise ConfigError(
-                    f"{label} is {value.tolist()}, expected finite numbers >= 0"
-                    " (metres)."
+                    f"{label} is {value.tolist()}, expected finite numbers >= 0, at"
+                    f" most {MAX_NUMBER:g} (metres)."
                 )
         else:
-            value = number(label, value, "one number >= 0 (metres)", lambda v: v >= 0)
+            expected = f"one number >= 0, at most {MAX_NUMBER:g} (metres)"
+            value = number(label, value, expected, lambda v: 0 <= v <= MAX_NUMBER)
             object.__setattr__(shape, name, value)
 
 
@@ -209,9 +210,10 @@ class Mesh:
 
     def __post_init__(self):
         scale = float_array("Mesh: scale", self.scale, "one number or 3")
-        if scale.shape not in ((), (1,), (3,)) or not np.all(np.isfinite(scale)):
+        if scale.shape not in ((), (1,), (3,)) or not is_bounded(scale):
             raise ConfigError(
-                f"Mesh: scale is {scale.tolist()}, expected one finite number or 3."
+                f"Mesh: scale is {scale.tolist()}, expected one finite number or 3, at"
+                f" most {MAX_NUMBER:g} in size."
             )
         object.__setattr__(self, "scale", np.broadcast_to(scale, (3,)).copy())
         is_path = isinstance(self.source, str | os.PathLike)
@@ -274,8 +276,9 @@ def _to_points(shape, name: str, value) -> np.ndarray:
             f"{type(shape).__name__}: {name} has shape {array.shape}, expected (n, 3)"
             " with n >= 1."
         )
-    if not np.all(np.isfinite(array)):
+    if not is_bounded(array):
         raise ConfigError(
-            f"{type(shape).__name__}: {name} has NaN or infinite entries."
+            f"{type(shape).__name__}: {name} has NaN or infinite entries, or some"
+            f" larger than {MAX_NUMBER:g}."
         )
     return array

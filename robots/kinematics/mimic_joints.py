@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from ..errors import ConfigError, unknown_name
+from ..validation import MAX_NUMBER, is_bounded
 from ..world.frame import Frame, Joint
 from .joint_types import joint_type
 
@@ -61,6 +62,13 @@ def resolve_mimics(frames: Sequence[Frame]) -> dict[int, MimicRelation]:
                 f"Joint {follower.name!r} ({follower.type}) mimics"
                 f" {joint.name!r} ({joint.type}), which has {joint.dim} coordinates"
                 f" instead of {follower.dim}."
+            )
+        # Each joint's own numbers are bounded, but not the product along a chain.
+        if not is_bounded([multiplier, offset]):
+            raise ConfigError(
+                f"Joint {follower.name!r} mimics {joint.name!r} with multiplier"
+                f" {multiplier:g} and offset {offset:g} in all, expected numbers of at"
+                f" most {MAX_NUMBER:g} in size."
             )
         relations[i] = MimicRelation(k, multiplier, offset, joint.scale)
     return relations
@@ -124,14 +132,17 @@ def bounds_of_leader(
         limits, velocity = _own_bounds(frames[i].joint)
         m, o = relations[i].multiplier, relations[i].offset
         if m:
-            ends = np.sort((limits - o) / m, axis=0)
+            # A tiny multiplier makes the bounds infinite, so that they do not count.
+            with np.errstate(over="ignore"):
+                ends = np.sort((limits - o) / m, axis=0)
+                own_speed = velocity / abs(m)
             new_low, new_high = np.maximum(low, ends[0]), np.minimum(high, ends[1])
             # Files often copy a leader's limits to a mirrored follower (the fingers of
             # rai's Panda, the PR2's grippers). The joint is not meant to stand still.
             if m < 0 and np.any((new_low == new_high) & (low < high)):
                 continue
             low, high = new_low, new_high
-            speed = np.minimum(speed, velocity / abs(m))
+            speed = np.minimum(speed, own_speed)
     least = np.where(own[1] - own[0] > MIN_RANGE, MIN_RANGE, -MIN_RANGE)
     if np.any(high - low < least):
         _warn_of_contradiction(frames[leader], tuple(frames[i] for i in followers))

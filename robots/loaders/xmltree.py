@@ -16,6 +16,7 @@ from xml.parsers import expat
 import numpy as np
 
 from ..errors import LoadError
+from ..validation import MAX_NUMBER, is_bounded
 
 MAX_BYTES = 16 * 2**20
 """Size of the largest file that is read [bytes]."""
@@ -110,6 +111,11 @@ class XmlElement(ET.Element):
             raise self.error(
                 f"{name}={self.attrib[name]!r} has {word!r}, expected a finite"
                 " number; write it with a decimal point, like 0.5."
+            )
+        if not allow_infinite and not is_bounded(value):
+            raise self.error(
+                f"{name}={self.attrib[name]!r} has {word!r}, expected at most"
+                f" {MAX_NUMBER:g} in size."
             )
         return value
 

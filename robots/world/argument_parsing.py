@@ -22,7 +22,16 @@ from ..typing import (
     PoseLike,
     VectorLike,
 )
-from ..validation import CONVERSION_ERRORS, float_array, integer, number
+from ..validation import (
+    CONVERSION_ERRORS,
+    MAX_NUMBER,
+    float_array,
+    integer,
+    is_bounded,
+    leave_values,
+    number,
+    open_bounds,
+)
 from .frame import Geometry, Joint
 
 MAX_EXCESS = 1e-6
@@ -71,7 +80,7 @@ def parse_color(color: RGBA | None) -> tuple[float, ...] | None:
 
 def parse_mass(label: str, mass: float) -> float:
     """Return a mass [kg]."""
-    return number(label, mass, ">= 0 kg", lambda m: m >= 0)
+    return number(label, mass, ">= 0 kg", lambda m: 0 <= m <= MAX_NUMBER)
 
 
 def parse_contact(frame: FrameName, contact: int) -> int:
@@ -99,13 +108,22 @@ def parse_part(label: str, k: int, part: Part) -> Geometry:
 
 
 def finite_vector(label: str, value: object, size: int) -> np.ndarray:
-    """Return exactly `size` finite numbers."""
+    """Return exactly `size` numbers, each at most `MAX_NUMBER` in size."""
     array = float_array(label, value, f"{size} numbers")
     if array.shape != (size,):
         raise ConfigError(f"{label} has shape {array.shape}, expected ({size},).")
-    if not np.isfinite(array).all():
-        raise ConfigError(f"{label} is {array.tolist()}: NaN or infinite.")
+    if not is_bounded(array):
+        raise ConfigError(
+            f"{label} is {array.tolist()}: NaN, infinite, or larger than"
+            f" {MAX_NUMBER:g}."
+        )
     return array
+
+
+def _finite_number(label: str, value: float) -> float:
+    """Return a number of at most `MAX_NUMBER` in size."""
+    expected = f"a finite number, at most {MAX_NUMBER:g} in size"
+    return number(label, value, expected, is_bounded)
 
 
 def parse_pose(
@@ -132,19 +150,14 @@ def parse_pose(
         q = finite_vector(f"quaternion of {label}", quaternion, 4)
         if not _has_direction(q):
             raise ConfigError(
-                f"{label}: the quaternion is {_magnitude_problem(q)}, expected"
-                " (w, x, y, z) of length 1."
+                f"{label}: the quaternion is zero, expected (w, x, y, z) of length 1."
             )
     return np.concatenate([p, quat_normalize(q)])
 
 
 def _has_direction(vector: np.ndarray) -> bool:
     """Whether a vector has a length that can be divided by."""
-    return bool(1e-9 <= np.abs(vector).max() <= 1e100)
-
-
-def _magnitude_problem(vector: np.ndarray) -> str:
-    return "zero" if np.abs(vector).max() < 1 else "enormous"
+    return bool(np.abs(vector).max() >= 1e-9)
 
 
 def parse_joint(
@@ -163,9 +176,8 @@ def parse_joint(
         direction = [1, 0, 0] if axis is None else axis
         unit_axis = finite_vector(f"axis of joint {name!r}", direction, 3)
         if not _has_direction(unit_axis):
-            problem = _magnitude_problem(unit_axis)
             raise ConfigError(
-                f"Joint {name!r}: the axis is {problem}, expected a direction."
+                f"Joint {name!r}: the axis is zero, expected a direction."
             )
         unit_axis = unit_axis / np.linalg.norm(unit_axis)
     elif axis is not None:
@@ -180,8 +192,8 @@ def parse_joint(
         unit_axis,
         bounds,
         mimic=mimic,
-        multiplier=number(f"multiplier of joint {name!r}", multiplier),
-        offset=number(f"offset of joint {name!r}", offset),
+        multiplier=_finite_number(f"multiplier of joint {name!r}", multiplier),
+        offset=_finite_number(f"offset of joint {name!r}", offset),
     )
 
 
@@ -199,12 +211,13 @@ def parse_limits(
             f"Joint {name!r}: limits have shape {array.shape}, expected (2, {dim}):"
             " lower bounds, then upper ones."
         )
-    if np.isnan(array).any() or (array[0] > array[1]).any():
+    bounds = open_bounds(array)
+    if not leave_values(*bounds):
         raise ConfigError(
-            f"Joint {name!r}: limits {array.tolist()} have NaN or a lower bound above"
-            " its upper one."
+            f"Joint {name!r}: limits {array.tolist()} have NaN, a lower bound above its"
+            " upper one, or both beyond all values."
         )
-    return array
+    return bounds
 
 
 def parse_joint_value(
@@ -217,10 +230,8 @@ def parse_joint_value(
         array = np.full(joint.dim, array[0])
     coordinates = finite_vector(label, array, joint.dim)
     for b in joint_type(joint.type).balls:
-        if not _has_direction(quat := coordinates[b : b + 4]):
-            raise ConfigError(
-                f"Joint {joint.name!r}: its quaternion is {_magnitude_problem(quat)}."
-            )
+        if not _has_direction(coordinates[b : b + 4]):
+            raise ConfigError(f"Joint {joint.name!r}: its quaternion is zero.")
     return coordinates
 
 

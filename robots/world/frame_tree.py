@@ -32,7 +32,7 @@ from ..kinematics.mimic_joints import (
 from ..kinematics.periods import coordinate_periods
 from ..kinematics.transforms import quat_normalize
 from ..typing import FrameName, Frames, VectorLike
-from ..validation import float_array
+from ..validation import MAX_NUMBER, float_array, is_bounded
 from .argument_parsing import refuse_outside
 from .frame import Frame, FrameFields, Joint
 
@@ -231,7 +231,8 @@ class FrameTree:
         """Set the coordinates of all moving joints.
 
         Raises:
-            ConfigError: for a wrong number, NaN, infinite values and zero quaternions.
+            ConfigError: for a wrong number, NaN, infinite or enormous values, and zero
+                quaternions.
         """
         q = self.checked_coordinates("q", q)
         values = dict(self.values)
@@ -267,7 +268,8 @@ class FrameTree:
             q: one number for each coordinate.
 
         Raises:
-            ConfigError: for a wrong number, NaN, infinite values and zero quaternions.
+            ConfigError: for a wrong number, NaN, infinite or enormous values, and zero
+                quaternions.
         """
         q = float_array(label, q, f"{self.nq} numbers")
         if q.shape != (self.nq,):
@@ -278,6 +280,12 @@ class FrameTree:
         if not np.isfinite(q).all():
             bad = self.coordinate_names[int(np.argmin(np.isfinite(q)))]
             raise ConfigError(f"{label} has a NaN or infinite entry at {bad!r}.")
+        if not is_bounded(q):
+            k = int(np.argmax(np.abs(q)))
+            raise ConfigError(
+                f"{label} is {q[k]:g} at {self.coordinate_names[k]!r}, expected at most"
+                f" {MAX_NUMBER:g} in size."
+            )
         for first, _ in self.model.layout.tree.balls:
             if not q[first : first + 4].any():
                 bad = self.coordinate_names[first].partition(":")[0]

@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from ..errors import ConfigError, unknown_name
-from ..validation import integer, number
+from ..validation import integer, is_bounded, number
 
 AMBIENT_TEMPERATURE = 23.0
 """Temperature of the surroundings, at which objects start [°C]; a higher one heats all
@@ -194,7 +194,7 @@ def _particles(label: str, value: Any) -> Particles:
         )
     p, active = np.asarray(value.positions, float), np.asarray(value.active)
     fits = p.ndim == 2 and p.shape[1] == 3 and active.shape == p.shape[:1]
-    if not fits or active.dtype != bool or not np.isfinite(p).all():
+    if not fits or active.dtype != bool or not is_bounded(p):
         raise ConfigError(
             f"{label} has positions of shape {p.shape} and active of shape"
             f" {active.shape} ({active.dtype}), expected (n, 3) finite numbers and n"

@@ -11,7 +11,7 @@ from ..errors import ConfigError, unknown_name
 from ..geometry.hulls import volume_and_centroid
 from ..kinematics.transforms import quat_to_matrix
 from ..typing import MatrixLike, PoseLike, RegionKind, VectorLike
-from ..validation import float_array
+from ..validation import float_array, is_bounded
 from .argument_parsing import finite_vector, parse_pose
 
 REGION_KINDS = ("cavity", "support")
@@ -102,7 +102,7 @@ def parse_support(
     else:
         points = float_array(f"corners of {label}", corners, "(n, 3) numbers, n >= 3")
         fits = points.ndim == 2 and points.shape[1] == 3 and len(points) >= 3
-        if not fits or not np.isfinite(points).all():
+        if not fits or not is_bounded(points):
             raise ConfigError(
                 f"corners of {label} are {points.tolist()}, expected (n, 3) finite"
                 " numbers, n >= 3."
@@ -145,7 +145,7 @@ def _parse_planes(label: str, planes: MatrixLike) -> np.ndarray:
     """Return planes (n, 4) with unit normals."""
     parsed = float_array(f"planes of {label}", planes, "(n, 4) numbers, n >= 4")
     fits = parsed.ndim == 2 and parsed.shape[1] == 4 and 4 <= len(parsed) <= MAX_PLANES
-    if not fits or not np.isfinite(parsed).all():
+    if not fits or not is_bounded(parsed):
         raise ConfigError(
             f"planes of {label} have shape {parsed.shape}, expected (n, 4) finite"
             f" numbers, 4 <= n <= {MAX_PLANES}: rows (nx, ny, nz, b)."

@@ -1,5 +1,6 @@
 """Rooms as sets of cells of a grid on the floor."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -9,10 +10,14 @@ from jaxtyping import Int
 
 from ..errors import ConfigError, unknown_name
 from ..typing import MatrixLike, VectorLike
-from ..validation import CONVERSION_ERRORS, integer, number
+from ..validation import CONVERSION_ERRORS, MAX_NUMBER, integer, number
 
 Cells: TypeAlias = VectorLike | MatrixLike
 """Rectangles of cells, or booleans for all cells."""
+
+
+MAX_CELLS = 50_000_000
+"""Number of cells of the largest map; it takes 0.4 GB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,15 +78,22 @@ class RoomMap:
             if names.count(name) > 1:
                 raise ConfigError(f"RoomMap: two rooms are called {name!r}.")
 
-        def positive(x: float) -> bool:
-            return x > 0
+        def is_count(n: float) -> bool:
+            return 0 < n <= MAX_CELLS
 
+        counts = f"one integer > 0 or two, at most {MAX_CELLS}"
         shape = [
-            integer("RoomMap: size", n, "one integer > 0 or two", positive)
+            integer("RoomMap: size", n, counts, is_count)
             for n in np.broadcast_to(np.asarray(self.size, object), (2,))
         ]
         label = "RoomMap: resolution"
-        edge = number(label, self.resolution, "a length > 0 (metres)", positive)
+        expected = f"a length > 0, at most {MAX_NUMBER:g} (metres)"
+        edge = number(label, self.resolution, expected, lambda x: 0 < x <= MAX_NUMBER)
+        if math.prod(shape) > MAX_CELLS:
+            raise ConfigError(
+                f"RoomMap: size {shape} is {math.prod(shape)} cells, expected at most"
+                f" {MAX_CELLS}; use a coarser resolution."
+            )
         labels = np.full(shape, -1)
         for k, room in enumerate(rooms):
             mask = _mask(room, labels.shape)

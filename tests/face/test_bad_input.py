@@ -133,6 +133,7 @@ CONFIG = [
     ("mass no float", frame(mass=HUGE), ["mass is 1000"]),
     ("limits swapped", frame(joint="transX", limits=[[1], [0]]), ["lower bound above"]),
     ("limits NaN", frame(joint="transX", limits=[[NAN], [0]]), ["limits", "NaN"]),
+    ("limits huge", frame(joint="transX", limits=[[1e300], [1e308]]), ["limits"]),
     ("limits words", frame(joint="transX", limits="big"), ["limits", "'big'"]),
     ("limits without joint", frame(limits=[0, 1]), ["limits", "joint=..."]),
     ("axis shape", frame(joint="hinge", axis=[1, 0]), ["axis", "(2,)", "(3,)"]),
@@ -147,6 +148,7 @@ CONFIG = [
     ("position words", frame(position="here"), ["position", "'here'", "3 numbers"]),
     ("pose and position", frame(position=[0] * 3, pose=[0] * 7), ["not both"]),
     ("pose infinite", frame(pose=[INF, 0, 0, 1, 0, 0, 0]), ["pose", "infinite"]),
+    ("pose huge", frame(pose=[1e308, 0, 0, 1, 0, 0, 0]), ["pose", "1e+18"]),
     ("negative mass", frame(mass=-1.0), ["mass is -1", ">= 0 kg"]),
     ("mass words", frame(mass="heavy"), ["mass is 'heavy'", ">= 0 kg"]),
     ("contact", frame(contact="no"), ["contact is 'no'", "integer"]),
@@ -164,6 +166,12 @@ CONFIG = [
         frame(joint="hingeX", mimic="elbow", multiplier=NAN),
         ["multiplier", "finite"],
     ),
+    (
+        "multiplier huge",
+        frame(joint="hingeX", mimic="elbow", multiplier=1e308),
+        ["multiplier", "1e+18"],
+    ),
+    ("q huge", assign([0, 1e308] + [0] * 5 + [1, 0, 0]), ["1e+308", "'elbow'"]),
     ("q shape", assign([0.0]), ["q has shape (1,)", "(10,)"]),
     ("q NaN", assign([0, NAN] + [0] * 5 + [1, 0, 0]), ["NaN", "'elbow'"]),
     ("q words", assign("home"), ["q is 'home'", "numbers"]),
@@ -205,6 +213,7 @@ CONFIG = [
 
 SHAPES = [
     ("negative radius", shape(lambda: pw.Sphere(-0.1)), ["Sphere: radius is -0.1"]),
+    ("huge radius", shape(lambda: pw.Sphere(1e308)), ["radius is 1e+308", "1e+18"]),
     ("radius words", shape(lambda: pw.Sphere("big")), ["radius is 'big'", "number"]),
     ("two radii", shape(lambda: pw.Sphere([1, 2])), ["radius is [1, 2]", "number"]),
     ("box size", shape(lambda: pw.Box([1, 2])), ["size", "(2,)", "3 numbers"]),

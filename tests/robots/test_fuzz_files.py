@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import trimesh
 from helpers.bddl_texts import PACKING
-from helpers.fuzzing import careful, mutated
+from helpers.fuzzing import NUMBER, careful, mutated
 from helpers.problem_files import RICH
 
 import posewise as pw
@@ -78,6 +78,61 @@ PLACING = b"""scene: {models: [table], objects: {mug: {joint: free,
   parts: [{shape: "Box([.1, .1, .1])"}], position: [0, 0, 1]}}}
 placement: {movable: [mug], starts: 4}
 predicates: ["OnTopOf(mug, table)"]
+"""
+
+
+# Texts in which all numbers that become part of a world occur.
+NUMBERS_OF_URDF = b"""<robot name="r"><link name="base"><visual>
+<origin xyz="0 .5 1" rpy=".3 .1 .2"/><geometry><mesh filename="cube.stl"
+ scale="1 2 1"/></geometry></visual><collision><geometry><box size="1 2 3"/></geometry>
+</collision><collision><geometry><capsule radius=".3" length=".5"/></geometry>
+</collision><inertial><origin xyz="0 .5 1" rpy=".3 .1 .2"/><mass value="2"/>
+<inertia ixx="1" ixy=".1" ixz=".1" iyy="1" iyz=".1" izz="1"/></inertial></link>
+<link name="arm"/><link name="hand"/><link name="tip"/><link name="rail"/>
+<link name="car"/><link name="flap"/>
+<joint name="j" type="revolute"><origin xyz=".1 .2 .3" rpy=".3 .1 .2"/>
+<parent link="base"/><child link="arm"/><axis xyz=".1 .2 1"/>
+<limit lower="-1" upper="1" effort="1" velocity="2"/><dynamics damping=".1"/></joint>
+<joint name="k" type="revolute"><parent link="arm"/><child link="hand"/>
+<limit lower="-3" upper="2" velocity="3"/>
+<mimic joint="j" multiplier="1.5" offset=".5"/></joint>
+<joint name="l" type="revolute"><parent link="hand"/><child link="tip"/>
+<limit lower="-3" upper="2"/><mimic joint="k" multiplier="1.5" offset=".5"/></joint>
+<joint name="m" type="prismatic"><parent link="base"/><child link="rail"/>
+<limit lower="-1" upper="2"/></joint>
+<joint name="n" type="fixed"><parent link="rail"/><child link="car"/></joint>
+<joint name="o" type="revolute"><parent link="car"/><child link="flap"/>
+<mimic joint="n" offset=".5"/></joint></robot>"""
+NUMBERS_OF_MJCF = b"""<mujoco><asset><mesh name="cube" file="cube.stl" scale="1 1 2"/>
+</asset><worldbody><body name="a" pos="1 2 3" axisangle="0 .5 .2 .3">
+<joint name="j" axis="0 1 1" range="-1 1" ref=".1" pos=".1 .2 .3"/>
+<joint name="k" type="slide" ref=".2" range="-1 1"/><geom type="mesh" mesh="cube"/>
+<geom type="capsule" size=".2" fromto="0 0 0 0 0 .3"/>
+<geom type="box" size=".1 .2 .3" pos=".1 .2 .3" density="2"/>
+<site pos="0 0 .1"/><camera pos=".1 .2 .3"/><body name="b" euler=".1 .2 .3">
+<joint name="l"/><inertial pos=".1 0 0" mass="1" diaginertia="1 1 1"/></body></body>
+</worldbody><keyframe><key qpos=".1 .2 .3"/></keyframe>
+<equality><joint joint1="l" joint2="j" polycoef=".1 .5 0 0 0"/></equality></mujoco>"""
+NUMBERS_OF_G = b"""base: { X: [.1 .2 .3 1 .2 .3 .4], shape: ssBox, size: [1 1 .1 .02] }
+a (base): { Q: "t(.1 .2 .3) d(30 .1 .2 .3) r(.5 .1 .2 .3) q(1 .2 .3 .4) E(.1 .2 .3)",
+ joint: hinge, axis: [.1 .2 .3], limits: [-1 1], q: .4, joint_scale: .5,
+ ctrl_limits: [1 2 3] }
+b (a): { Q: "t(.1 .2 .3) p(.1 .2 .3 1 .2 .3 .4)", joint: transXYPhi, joint_scale: 2,
+ limits: [-1 -1 -1 1 1 1] }
+c (b): { joint: quatBall, q: [1 .2 .3 .4], mass: .3, inertia: [.1 .2 .3] }
+d (c): { joint: transX, q: .5, joint_active: False, joint_scale: 2 }
+e (d): { joint: hingeX, q: .5, joint_active: False, joint_scale: 2, shape: capsule,
+ size: [.5 .1] }
+"""
+NUMBERS_OF_A_SCENE = b"""scene:
+  frames:
+    a: {pose: [.1, .2, .3, 1, .2, .3, .4], joint: hinge, axis: [.1, .2, .3],
+      limits: [[-1.1], [1.2]], q: [.5]}
+    b: {parent: a, position: [.1, .2, .3], quaternion: [1, .2, .3, .4], mass: .5,
+      shape: "Box([.1, .2, .3])"}
+    c: {parent: b, joint: hinge, mimic: a, multiplier: .5, offset: .3}
+    d: {parent: c, joint: quatBall, q: [1, .2, .3, .4], shape: "Capsule(.5, .1)"}
+  rooms: {size: [20, 30], resolution: .5, rooms: {}}
 """
 
 
@@ -203,6 +258,41 @@ def test_a_thousand_broken_files(name, folder):
     fuzz(name, folder, range(1000))
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(
+    "number",
+    [
+        "1e308",
+        *(pytest.param(n, marks=pytest.mark.slow) for n in ("-1e308", "1e160", "9e17")),
+        pytest.param("5e-324", marks=pytest.mark.slow),
+    ],
+)
+@pytest.mark.parametrize(
+    ("file", "text", "read"),
+    [
+        ("m.urdf", NUMBERS_OF_URDF, build),
+        ("m.xml", NUMBERS_OF_MJCF, build),
+        ("m.g", NUMBERS_OF_G, build),
+        ("m.yaml", NUMBERS_OF_A_SCENE, state),
+        ("m.off", mesh("off"), measure),
+    ],
+)
+def test_any_number_may_be_absurd(file, text, read, number, folder):
+    if file == "m.xml":
+        pytest.importorskip("mujoco", reason="MJCF needs mujoco")
+    path = folder / file
+    path.write_bytes(text)
+    read(path)
+    places = [m.span() for m in NUMBER.finditer(text)]
+    for begin, end in places:
+        path.write_bytes(text[:begin] + number.encode() + text[end:])
+        with careful(folder):
+            read(path)
+    path.write_bytes(NUMBER.sub(number.encode(), text))
+    with careful(folder):
+        read(path)
+
+
 def tree(folder: Path) -> Path:
     """A model's folder, beside what is none of its business."""
     (folder / "secret.stl").write_bytes(mesh("stl"))
@@ -269,6 +359,21 @@ HARD = {
     "a pose out of reach": (
         "m.yml",
         "a: {joint: hingeX, X: [1e300, 1e300, 0]}\nb (a): {joint: hingeX}",
+    ),
+    "a turn beyond all bounds": (
+        "m.urdf",
+        "<robot name='r'><link name='a'/><link name='b'/><link name='c'/>"
+        "<joint name='j' type='fixed'><parent link='a'/><child link='b'/></joint>"
+        "<joint name='k' type='revolute'><parent link='a'/><child link='c'/>"
+        "<mimic joint='j' offset='.1e308'/></joint></robot>",
+    ),
+    "a tiny multiplier": (
+        "m.urdf",
+        "<robot name='r'><link name='a'/><link name='b'/><link name='c'/>"
+        "<joint name='j' type='revolute'><parent link='a'/><child link='b'/></joint>"
+        "<joint name='k' type='revolute'><parent link='a'/><child link='c'/>"
+        "<limit lower='-1' upper='1' velocity='1'/>"
+        "<mimic joint='j' multiplier='5e-324'/></joint></robot>",
     ),
     "a thousand braces": ("m.yml", "{a: " * 1000),
 }

@@ -434,6 +434,20 @@ BROKEN: dict[str, tuple[str | dict[str, str], str]] = {
     "circleZ": (P + "a(p): { joint: circleZ }", r"main.g:2: .*not supported"),
     "joint without parent": ("a: { joint: hingeX }", r"main.g:1: .*needs a parent"),
     "wrong q": (P + "a(p): { joint: hingeX, q: [1 2] }", r"main.g:2: .*1 finite"),
+    "enormous q": (P + "a(p): { joint: hingeX, q: 1e308 }", r"main.g:2: .*1e\+18"),
+    "enormous turn": (P + 'a(p): { Q: "d(1e308 0 0 1)" }', r"main.g:2: .*1e\+18"),
+    "enormous product": (
+        P + 'a(p): { Q: "q(1e17 0 0 0) q(1e17 0 0 0)" }',
+        r"main.g:2: .*its step q",
+    ),
+    "tiny scale": (
+        P + "a(p): { joint: hingeX, joint_scale: 1e-300 }",
+        r"main.g:2: .*never move",
+    ),
+    "limits out of reach": (
+        P + "a(p): { joint: hingeX, limits: [1e300 1e300] }",
+        r"main.g:2: .*exceed",
+    ),
     "few limits": (
         P + "a(p): { joint: transXY, limits: [1 2] }",
         r"main.g:2: .*needs 4",

@@ -321,6 +321,7 @@ BROKEN = {
     "unknown tag": (mjcf("<cone/>"), "line 1"),
     "number": (mjcf('<body pos="a b c"/>'), "cannot read it"),
     "name twice": (mjcf(body("a", "") + body("a", "")), "repeated name 'a'"),
+    "enormous": (mjcf(body("a", "<joint ref='1e308'/>")), "qpos0 has 1.74533e+306"),
     "unknown joint": (
         mjcf(body("a", ""), "<equality><joint joint1='x'/></equality>"),
         "'x'",

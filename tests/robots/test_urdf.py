@@ -227,6 +227,10 @@ BROKEN = {
     "nan": (robot(LINKS + joint(inner='<origin xyz="0 nan 0"/>')), "has 'nan'"),
     "infinity": (robot(LINKS + joint(inner='<axis xyz="0 inf 0"/>')), "has 'inf'"),
     "overflow": (robot(LINKS + joint(inner='<axis xyz="0 1e999 0"/>')), "'1e999'"),
+    "enormous": (
+        robot(LINKS + joint(inner='<origin rpy="0 1e308 0"/>')),
+        "has '1e308', expected at most 1e+18 in size",
+    ),
     "underscore": (robot(LINKS + joint(inner='<axis xyz="1_0 0 0"/>')), "'1_0'"),
     "zero axis": (
         robot(LINKS + joint(inner='<axis xyz="0 0 0"/>')),

@@ -239,8 +239,6 @@ class FrameDrafts:
                     f"has {n} numbers, expected 3 (diagonal), 6 (xx xy xz yy yz zz)"
                     " or 9.",
                 )
-        if not np.isfinite(draft.inertia).all():
-            attributes.fail("inertia", "has infinite entries.")
 
     def _world_pose(self, i: int) -> np.ndarray:
         """Return the world pose of a frame at the present state of reading."""

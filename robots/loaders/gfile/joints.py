@@ -7,6 +7,7 @@ import numpy as np
 from ...errors import ConfigError, unknown_name
 from ...kinematics.joint_types import joint_transform, joint_type, value_from_pose
 from ...kinematics.transforms import quat_normalize
+from ...validation import MAX_NUMBER, is_bounded, leave_values
 from ...world.frame import Joint
 from .nodes import Attributes
 
@@ -84,8 +85,8 @@ def read_joint(attributes: Attributes, type_name: str, Q: np.ndarray) -> JointDr
         return JointDraft(Joint(type_name, name), _mimic_name(attributes))
     axis = _axis(attributes, type_name)
     scale = attributes.number("joint_scale", 1.0)
-    if scale == 0:
-        attributes.fail("joint_scale", "is 0; the joint would never move.")
+    if abs(scale) < 1 / MAX_NUMBER:
+        attributes.fail("joint_scale", f"is {scale:g}; the joint would never move.")
     q = attributes.numbers("q", scalar=True)
     unreachable = 0.0
     if q is None:
@@ -94,17 +95,18 @@ def read_joint(attributes: Attributes, type_name: str, Q: np.ndarray) -> JointDr
         for b in type_.balls:
             divisor[b : b + 4] = 1.0
         q = q / divisor
-    elif len(q) not in (1, type_.dim) or not np.isfinite(q).all():
+    if len(q) not in (1, type_.dim) or not is_bounded(scale * q):
         attributes.fail(
             "q",
-            f"is {q.tolist()}, expected {type_.dim} finite numbers for a {type_name}.",
+            f"is {q.tolist()}, expected {type_.dim} finite numbers for a {type_name},"
+            f" times joint_scale at most {MAX_NUMBER:g} in size.",
         )
     q = np.broadcast_to(q, type_.dim).astype(float)
     for b in type_.balls:
         if not q[b : b + 4].any():
             attributes.fail("q", "has the quaternion 0 0 0 0; identity is 1 0 0 0.")
         q[b : b + 4] = quat_normalize(q[b : b + 4] / np.abs(q[b : b + 4]).max())
-    rates = attributes.numbers("ctrl_limits")
+    rates = attributes.numbers("ctrl_limits", bounds=True)
     if rates is not None and len(rates) != 3:
         attributes.fail(
             "ctrl_limits",
@@ -175,7 +177,7 @@ def _axis(attributes: Attributes, type_name: str) -> np.ndarray | None:
     if axis is None:
         return np.array([1.0, 0.0, 0.0])
     norm = float(np.linalg.norm(axis))
-    if len(axis) != 3 or not np.isfinite(norm) or norm == 0:
+    if len(axis) != 3 or norm == 0:
         attributes.fail(
             "axis", f"is {axis.tolist()}, expected 3 finite numbers, not all zero."
         )
@@ -183,7 +185,7 @@ def _axis(attributes: Attributes, type_name: str) -> np.ndarray | None:
 
 
 def _limits(attributes: Attributes, type_name: str, dim: int) -> np.ndarray | None:
-    numbers = attributes.numbers("limits")
+    numbers = attributes.numbers("limits", bounds=True)
     if numbers is None:
         return None
     if len(numbers) < 2 * dim:
@@ -193,7 +195,7 @@ def _limits(attributes: Attributes, type_name: str, dim: int) -> np.ndarray | No
             " bounds, then all upper bounds.",
         )
     limits = numbers[: 2 * dim].reshape(2, dim)
-    if np.any(limits[0] > limits[1]):
+    if not leave_values(*limits):
         attributes.fail(
             "limits",
             f"lower bounds {limits[0].tolist()} exceed upper {limits[1].tolist()};"

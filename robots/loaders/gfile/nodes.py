@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...errors import LoadError
+from ...validation import MAX_NUMBER, is_bounded, open_bounds
 
 
 @dataclass(frozen=True)
@@ -174,7 +175,7 @@ class Attributes:
         place.fail(f"{_node_title(self.node)}, attribute {key!r}: {message}", cause)
 
     def number(self, key: str, default: float) -> float:
-        """Return a finite number; a flag counts as 1."""
+        """Return a number of at most `MAX_NUMBER` in size; a flag counts as 1."""
         attribute = self.get(key)
         if attribute is None:
             return default
@@ -182,12 +183,25 @@ class Attributes:
         if not isinstance(value, bool | int | float):
             self.fail(key, f"is {describe(value)}, expected one number.")
         number = _as_float(value)
-        if not math.isfinite(number):
-            self.fail(key, f"is {value}, expected a finite number.")
+        if not is_bounded(number):
+            self.fail(
+                key,
+                f"is {value}, expected a finite number, at most {MAX_NUMBER:g} in"
+                " size.",
+            )
         return number
 
-    def numbers(self, key: str, scalar: bool = False) -> np.ndarray | None:
-        """Return an array of numbers, flattened; None if it is absent."""
+    def numbers(
+        self, key: str, scalar: bool = False, bounds: bool = False
+    ) -> np.ndarray | None:
+        """Return an array of numbers, flattened; None if it is absent.
+
+        Args:
+            key: name of the attribute.
+            scalar: whether one number without brackets is an array too.
+            bounds: whether the numbers are bounds, which may be infinite; see
+                `open_bounds`.
+        """
         attribute = self.get(key)
         if attribute is None:
             return None
@@ -198,6 +212,14 @@ class Attributes:
             self.fail(key, f"is {describe(value)}, expected numbers in brackets.")
         if np.isnan(value).any():
             self.fail(key, f"is {value.tolist()}; not-a-number is not allowed.")
+        if bounds:
+            return open_bounds(value.reshape(-1))
+        if not is_bounded(value):
+            self.fail(
+                key,
+                f"is {value.tolist()}, expected finite numbers, at most"
+                f" {MAX_NUMBER:g} in size.",
+            )
         return value.reshape(-1)
 
     def word(self, key: str) -> str | None:

@@ -11,6 +11,7 @@ from ...kinematics.transforms import (
     pose_multiply,
     quat_multiply,
 )
+from ...validation import MAX_NUMBER, is_bounded
 from .nodes import Attributes, describe
 
 MAX_TEXT_LENGTH = 5000
@@ -48,8 +49,12 @@ def read_pose(attributes: Attributes, key: str) -> np.ndarray | None:
             f"has {len(numbers)} numbers, expected 3 (position), 4 (quaternion"
             " w x y z) or 7 (both).",
         )
-    if not np.isfinite(numbers).all():
-        attributes.fail(key, f"is {numbers.tolist()}, expected finite numbers.")
+    if not is_bounded(numbers):
+        attributes.fail(
+            key,
+            f"is {numbers.tolist()}, expected finite numbers, at most"
+            f" {MAX_NUMBER:g} in size.",
+        )
     if len(numbers) == 3:
         return make_pose(numbers)
     if not numbers[-4:].any():
@@ -83,7 +88,7 @@ def _parse_pose_text(attributes: Attributes, key: str, text: str) -> np.ndarray:
                     f"has {len(numbers)} bare numbers in {text!r}, expected 7: x y z"
                     " and the quaternion w x y z.",
                 )
-            total = pose_multiply(total, _step_pose(attributes, key, "p", numbers))
+            total = _append_step(attributes, key, total, "p", numbers)
             break
         if step is None or step.group(1) not in _COUNTS:
             attributes.fail(
@@ -100,19 +105,33 @@ def _parse_pose_text(attributes: Attributes, key: str, text: str) -> np.ndarray:
                 key,
                 f"{step.group()!r} needs {count} numbers separated by blanks.",
             )
-        total = pose_multiply(
-            total, _step_pose(attributes, key, letter, [float(w) for w in words])
-        )
+        total = _append_step(attributes, key, total, letter, [*map(float, words)])
         position = step.end()
-    if not np.isfinite(total).all() or not total[3:].any():
-        attributes.fail(key, f"{text!r} gives no finite pose.")
+    if not total[3:].any():
+        attributes.fail(key, f"{text!r} has the quaternion 0 0 0 0.")
     return make_pose(total[:3], total[3:])
 
 
-def _step_pose(
-    attributes: Attributes, key: str, letter: str, numbers: list[float]
+def _append_step(
+    attributes: Attributes,
+    key: str,
+    total: np.ndarray,
+    letter: str,
+    numbers: list[float],
 ) -> np.ndarray:
-    n = np.array(numbers)
+    if is_bounded(numbers):
+        # As in rai, quaternions keep their length until the end, so that it multiplies.
+        total = pose_multiply(total, _step_pose(letter, np.array(numbers)))
+        if is_bounded(total):
+            return total
+    attributes.fail(
+        key,
+        f"its step {letter}({' '.join(map(str, numbers))}) leads beyond"
+        f" {MAX_NUMBER:g}; give smaller numbers.",
+    )
+
+
+def _step_pose(letter: str, n: np.ndarray) -> np.ndarray:
     match letter:
         case "t":
             return make_pose(n)
@@ -130,8 +149,6 @@ def _step_pose(
             )
         case _:
             angle = np.deg2rad(n[0]) if letter == "d" else n[0]
-            if not np.isfinite([angle, *n[1:]]).all():
-                attributes.fail(key, f"has the turn {numbers}, which is not finite.")
             return make_pose((0, 0, 0), axis_angle_to_quat(n[1:], angle))
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ...errors import unknown_name
 from ...kinematics.transforms import IDENTITY
+from ...validation import MAX_NUMBER, is_bounded
 from ...world.frame import Frame, Joint, Model
 from .frames import FrameDraft, FrameDrafts
 from .graph import read_graph
@@ -148,8 +149,11 @@ def _state_values(
     if not isinstance(values, np.ndarray) or values.size != total:
         count = f"{values.size}" if isinstance(values, np.ndarray) else "no list of"
         state.fail(f"has {count} numbers, the active joints have {total} in all.")
-    if not np.isfinite(values).all():
-        state.fail(f"is {values.tolist()}, expected finite numbers.")
+    if not is_bounded(values):
+        state.fail(
+            f"is {values.tolist()}, expected finite numbers, at most {MAX_NUMBER:g} in"
+            " size."
+        )
     ends = np.cumsum([dim for _, dim in moving])[:-1]
     parts = np.split(values.reshape(-1), ends)
     return {i: part.copy() for (i, _), part in zip(moving, parts, strict=False)}

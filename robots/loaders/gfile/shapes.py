@@ -99,8 +99,6 @@ def _read_draft(attributes: Attributes) -> ShapeDraft:
         word = "pointCloud" if "mesh_points" in attributes else "sdf"
     size = attributes.numbers("size")
     size = np.zeros(0) if size is None else size
-    if not np.isfinite(size).all():
-        attributes.fail("size", f"is {size.tolist()}, expected finite numbers.")
     count = SIZE_COUNTS[word]
     if count is not None and len(size) != count:
         attributes.fail(

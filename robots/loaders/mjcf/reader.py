@@ -40,6 +40,7 @@ from ...kinematics.transforms import (
     quat_to_matrix,
 )
 from ...simulation.mujoco_extra import import_mujoco
+from ...validation import MAX_NUMBER, is_bounded, leave_values, open_bounds
 from ...world.frame import Frame, Geometry, Joint, Model, NamedState
 from ..xmltree import parse_xml
 from .contacts import ignored_bodies
@@ -58,6 +59,12 @@ FIRST_HIDDEN_GROUP = 3
 """First group of geoms that MuJoCo's viewer does not draw by default."""
 
 
+MAGNITUDES = (
+    *("body_pos", "body_ipos", "body_mass", "body_inertia", "jnt_pos", "qpos0"),
+    *("geom_pos", "geom_size", "mesh_vert", "site_pos", "cam_pos", "key_qpos"),
+    *("wrap_prm", "eq_data"),
+)
+"""Arrays of a compiled model whose numbers go into the frames."""
 NO_FOLDER = Path("/no-folder-given")
 """Folder of a text without one: there is none, so that no file is found in it."""
 
@@ -116,6 +123,7 @@ def read_mjcf_text(text: str, folder: Path | None, name: str = "text") -> Model:
 
 def _read_spec(mujoco: Any, spec: Any, file: Path, label: str) -> Model:
     compiled, massless, missing = _compile(mujoco, spec, file, label)
+    _check_magnitudes(compiled, label)
     return _MjcfReader(mujoco, compiled, label, massless, missing).read()
 
 
@@ -174,6 +182,17 @@ def _compile(
     for body, name in meshes:
         missing[body.id] = (*missing.get(body.id, ()), name)
     return compiled, frozenset(body.id for body in massless), missing
+
+
+def _check_magnitudes(model: Any, label: str) -> None:
+    """Raise a `LoadError` for a number of a compiled model beyond `MAX_NUMBER`."""
+    for name in MAGNITUDES:
+        values = np.asarray(getattr(model, name))
+        if not is_bounded(values):
+            raise LoadError(
+                f"{label}: MuJoCo's {name} has {np.abs(values).max():g}, expected at"
+                f" most {MAX_NUMBER:g} in size; mend what it follows from."
+            )
 
 
 @dataclass(eq=False)
@@ -288,7 +307,8 @@ class _MjcfReader:
         q = np.array(m.qpos0[start : start + dim])
         limits = effort = None
         if dim == 1:
-            limits = np.array(m.jnt_range[j])[:, None] if m.jnt_limited[j] else None
+            if m.jnt_limited[j]:
+                limits = self._range(j)
             if m.jnt_actfrclimited[j]:
                 effort = np.array([np.max(np.abs(m.jnt_actfrcrange[j]))])
         return Joint(
@@ -299,6 +319,15 @@ class _MjcfReader:
             q=None if np.array_equal(q, neutral_value(kind)) else q,
             effort=effort,
         )
+
+    def _range(self, j: int) -> np.ndarray | None:
+        """Return the limits (2, 1) of a joint; None if no value is within them."""
+        limits = open_bounds(np.array(self.model.jnt_range[j]))[:, None]
+        if leave_values(*limits):
+            return limits
+        name = self._name("JOINT", j)
+        self.left_out.append(f"the range of joint {name!r}, which no value reaches")
+        return None
 
     def _carrying(self, frame: Frame, body: int) -> Frame:
         """Return the frame with the geoms and the inertia of a body."""

@@ -234,6 +234,8 @@ BAD = [
     (lambda C: pw.Room(3), "expected a string"),
     (lambda C: pw.RoomMap(["kitchen"], size=3), "expected Room"),
     (lambda C: pw.RoomMap([], size=0), "size is 0"),
+    (lambda C: pw.RoomMap([], size=10**400), "at most 50000000"),
+    (lambda C: pw.RoomMap([], size=10**6), "1000000000000 cells"),
     (lambda C: pw.RoomMap([], size=3, resolution=-1), "resolution is -1"),
     (
         lambda C: pw.RoomMap([pw.Room("a", cells=[0, 0, 4, 1])], size=3),
