@@ -48,7 +48,9 @@ class Feature:
         frames: names of frames; of joints for joint features (none: all of them).
         order: 0 value, 1 velocity, 2 acceleration, 3 jerk (of `FS.jerkBounds`);
             default: the symbol's own.
-        target: value of φ_k at which y is zero: one number, or D numbers.
+        target: value of φ_k at which y is zero: one number, or D numbers. Coordinates
+            that turn without end are compared up to full turns, see `Config.periods`;
+            only inequalities of a `KOMO` count turns.
         scale: one number, D numbers, or a matrix (out, D) that projects.
         **options: numbers of the symbol, such as `margin`.
 

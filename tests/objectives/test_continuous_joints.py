@@ -172,6 +172,17 @@ def test_inequalities_count_turns(start):
     np.testing.assert_allclose(komo.solve().q, [TURN], atol=1e-3)
 
 
+def test_a_feature_alone_does_not_count_turns():
+    C = hinge(q=0.4)
+    komo = pw.KOMO(C)
+    komo.add_control_objective(order=0)
+    bound = komo.add_objective([], FS.qItself, [], OT.ineq, target=[TURN])
+    solution = komo.solve()
+    report = next(r for r in solution.objectives if r.objective is bound)
+    np.testing.assert_allclose(report.values, [[0.4 - TURN]], atol=1e-6)
+    np.testing.assert_allclose(bound.feature.eval(C, solution.q)[0], [0.4], atol=1e-6)
+
+
 def test_batches_and_functions_of_targets(C):
     C.q = [3.1, 0.0, 0.0]
     komo = pw.KOMO(C, 1, 2, 1)
