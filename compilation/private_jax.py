@@ -15,7 +15,9 @@ try:
     from jax.experimental.xla_metadata import set_xla_metadata as set_xla_metadata
     from jax.extend.core import jaxprs_in_params as jaxprs_in_params
     from jax.interpreters.partial_eval import dce_jaxpr as dce_jaxpr
+    from jaxlib.cpu import _lapack
 
+    initialize_lapack = _lapack.initialize
     MISSING = ""
 except (ImportError, AttributeError) as error:
     MISSING = str(error)

@@ -137,6 +137,11 @@ def _load(file: Path, client: Any) -> Any:
         present = jax.devices() if client is None else client.devices()
         by_id = {d.id: d for d in present}
         devices = [by_id[i] for i in ids]
+        # JAX looks up the functions of LAPACK when it lowers a call of one, which a
+        # process that only reads programs never does: they would call null pointers
+        # (github.com/jax-ml/jax/issues/28908). It takes 0.1 s, so not for all programs.
+        if b"lapack_" in data:
+            private_jax.initialize_lapack()
         return private_jax.deserialize_and_load(
             data, in_tree, out_tree, devices[0].client, devices
         )

@@ -83,6 +83,30 @@ def test_with_several_devices(tmp_path):
     assert len(list(tmp_path.glob("*.program"))) == 3
 
 
+LAPACK = """
+import sys
+from pathlib import Path
+import jax, jax.numpy as jnp, numpy as np
+from posewise.compilation import cache_folder, program_cache
+
+cache_folder.set_cache_dir(Path(sys.argv[1]))
+A = np.diag([1.0, 2.0, 3.0, 4.0])
+fn = jax.jit(lambda A: getattr(jnp.linalg, sys.argv[2])(A))
+out = jax.tree.leaves(program_cache.load_or_compile(fn, sys.argv[2])(A))
+print(float(np.sum([np.abs(a).sum() for a in out])))
+"""
+
+
+@pytest.mark.parametrize("name", ["det", "eigh"])
+def test_programs_that_call_lapack_run_in_the_next_process(name, tmp_path):
+    words = [sys.executable, "-c", LAPACK, str(tmp_path), name]
+    runs = [subprocess.run(words, capture_output=True, text=True) for _ in range(2)]
+    for run in runs:
+        assert not run.returncode, run.stderr[-2000:]
+    assert runs[0].stdout == runs[1].stdout
+    assert len(list(tmp_path.glob("*.program"))) == 1
+
+
 def test_program_runs_without_a_writable_folder(folder):
     folder.rmdir()
     run = program_cache.load_or_compile(jax.jit(lambda x: 2 * x), "double")

@@ -32,6 +32,7 @@ if "forbid" in sys.argv:
         "dce_jaxpr",
         "deserialize_and_load",
         "eval_jaxpr",
+        "initialize_lapack",
         "jaxprs_in_params",
         "serialize",
         "set_xla_metadata",
