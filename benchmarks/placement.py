@@ -1,12 +1,15 @@
 """Placements that satisfy predicates: success rates and times.
 
-    python benchmarks/placement.py [--only InsideOf crate ...] [--runs 50]
+    python benchmarks/placement.py [--only InsideOf crate ...] [--runs 50] [--meshes 30]
 
 First each geometric predicate alone: an object up to 2 m away, in any orientation, is
 to be placed. Then the cases that iGibson's sampler is known for, re-staged with
 primitives: thin floors, tight fits, large plates, a slope, a neighbour. Success: every
 predicate holds exactly, nothing overlaps by more than 1 mm, and in the cases the item
 is held from below: lowered by 2 mm it overlaps by more than 1 mm.
+
+With --meshes, instead: random meshes beside, on and in things, each placed three times,
+and boxes of their size in turns; median milliseconds of both are of the last two.
 
 Prints seconds of the first solve (with compilation), median milliseconds of a warm one
 and of CPU time, the success rate, and seconds per success.
@@ -22,6 +25,7 @@ import jax
 jax.config.update("jax_enable_x64", True)
 
 import numpy as np  # noqa: E402
+from staging.random_meshes import random_mesh  # noqa: E402
 from staging.worlds import crate, flat, on_table, shelf, slope, vessel  # noqa: E402
 
 import posewise as pw  # noqa: E402
@@ -155,6 +159,48 @@ def measure(task: Task, runs: int) -> dict:
     }
 
 
+def place(task: Task, item: pw.robots.geometry.shapes.Shape, run: int) -> tuple:
+    """Place an item; return the seconds that it took, and whether it is good."""
+    C = task.world()
+    rng = np.random.default_rng(run)
+    pose = [*rng.uniform(-2, 2, 3), *rng.normal(size=4)]
+    C.add_frame("item", joint="free", pose=pose, shape=item)
+    began = time.perf_counter()
+    found = pw.solve_placement(
+        C,
+        task.constraints(run),
+        ["item"],
+        starts=STARTS,
+        max_solutions=1,
+        seed=run,
+        progress=False,
+    )
+    seconds = time.perf_counter() - began
+    found[0].apply(C)
+    return seconds, good(C, task, run)
+
+
+def measure_meshes(count: int) -> None:
+    """Print success rates and times of random meshes and of boxes of their size."""
+    print(
+        "| placement | of meshes | ms | of boxes | ms | first s |\n" + "|---" * 6 + "|"
+    )
+    for name in ("NextTo", "OnTopOf", "InsideOf"):
+        task, results = PREDICATES[name], {"mesh": [], "box": []}
+        for k in range(count):
+            mesh = random_mesh(k)
+            shapes = {"mesh": mesh, "box": pw.Box(np.ptp(mesh.mesh.bounds, axis=0))}
+            for run in range(3):
+                for kind, shape in shapes.items():
+                    results[kind].append((run, *place(task, shape, 3 * k + run)))
+        row = [name]
+        for found in results.values():
+            row.append(f"{100 * np.mean([ok for *_, ok in found]):.0f} %")
+            row.append(f"{1e3 * np.median([t for run, t, _ in found if run]):.0f}")
+        row.append(f"{results['mesh'][0][1]:.1f}")
+        print("| " + " | ".join(row) + " |", flush=True)
+
+
 HEAD = (
     "| placement | success | s per success | of cores | median ms | first s | iGibson |"
 )
@@ -164,7 +210,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", nargs="*", default=[""])
     parser.add_argument("--runs", type=int, default=50)
+    parser.add_argument("--meshes", type=int, default=0, metavar="COUNT")
     args = parser.parse_args()
+    if args.meshes:
+        measure_meshes(args.meshes)
+        return
     tasks = {k: ("", task) for k, task in PREDICATES.items()} | CASES
     print(HEAD + "\n" + "|---" * 7 + "|")
     for name, (igibson, task) in tasks.items():

@@ -83,7 +83,8 @@ VALIDATES_ITSELF = frozenset(
     posewise.objectives.komo
     posewise.objectives.nlp
     posewise.objectives.objective
-    posewise.objectives.placement
+    posewise.objectives.placement.arguments
+    posewise.objectives.placement.problem
     posewise.objectives.presets.contact_constraints
     posewise.objectives.presets.grasping
     posewise.objectives.presets.helpers

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from posewise.objectives.solve.stable_poses import collision_points
+from posewise.objectives.placement.stable_poses import collision_points
 from posewise.robots.config import Config
 from posewise.robots.contact.hands import subtree_indices
 from posewise.robots.kinematics.mimic_joints import resolve_mimics

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 from jaxtyping import Float
 
-from posewise.objectives.solve.stable_poses import collision_points
+from posewise.objectives.placement.stable_poses import collision_points
 from posewise.robots.kinematics.transforms import (
     make_pose,
     matrix_to_quat,

@@ -28,7 +28,8 @@ def lower_onto_support(
     own = [C.index(stack.frame_names[i]) for i in stack.objects[0]]
     at = C.coordinates([stack.root])
     parts = [i for i in own if has_collision_shape(C, i)]
-    below = {j for i, j in stack.pairs if i in stack.objects[0]}
+    below = {x for pair in stack.pairs if {*pair} & {*stack.objects[0]} for x in pair}
+    below -= {*stack.objects[0]}
     supports = [C.index(stack.frame_names[j]) for j in below]
     poses, q = C.forward_pass(q).frames, q.copy()
 

@@ -100,7 +100,7 @@ def min_distance(
     Raises:
         ConfigError: for a frame with shapes that cannot be used, see `frame_bodies`.
     """
-    (hulls_a, planes_a), (hulls_b, planes_b) = _world_bodies(a), _world_bodies(b)
+    (hulls_a, planes_a), (hulls_b, planes_b) = bodies_in_frame(a), bodies_in_frame(b)
     separations = [
         *_plane_separations(hulls_a, planes_b, 1),
         *_plane_separations(hulls_b, planes_a, -1),
@@ -110,8 +110,11 @@ def min_distance(
     return None if nearest is None or nearest.distance > limit else nearest
 
 
-def _world_bodies(frames: Sequence[PosedFrame]) -> tuple[SweptHulls, np.ndarray]:
-    """Return bodies and planes (normal, offset) of half-spaces, in the world."""
+def bodies_in_frame(frames: Sequence[PosedFrame]) -> tuple[SweptHulls, np.ndarray]:
+    """Return bounded bodies, and planes (normal, offset) of half-spaces.
+
+    Both are in the frame in which the poses are given.
+    """
     parts: list[list[np.ndarray]] = []
     planes: list[np.ndarray] = []
     for frame, R, p in frames:

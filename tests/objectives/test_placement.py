@@ -11,12 +11,12 @@ from helpers.worlds import random_pose
 import posewise as pw
 from posewise import FS, OT, Feature
 from posewise.objectives.placement import distinct_placements
-from posewise.objectives.solve.sampling import (
+from posewise.objectives.placement.sampling import (
     PlacementHints,
     default_region,
     sample_placements,
 )
-from posewise.objectives.solve.stable_poses import settle_on_face, stable_faces
+from posewise.objectives.placement.stable_poses import settle_on_face, stable_faces
 from posewise.robots.kinematics.transforms import quat_to_matrix
 
 X, Y, Z = np.eye(3)

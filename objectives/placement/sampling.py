@@ -117,7 +117,7 @@ def sample_placements(
         columns = world.coordinates([name])
         hint = hints.get(name, PlacementHints())
         low, high = (np.tile(corner, (starts, 1)) for corner in corners)
-        boxes = _usable_boxes(hint.boxes, corners)
+        boxes = usable_boxes(hint.boxes, corners)
         is_hinted = ~np.isin(index % 8, UNHINTED_TURNS) & bool(boxes)
         # The boxes take turns, four starts at a time.
         for k, box in enumerate(boxes):
@@ -163,7 +163,7 @@ def _sample_rotations(
     return rotations
 
 
-def _usable_boxes(
+def usable_boxes(
     boxes: Sequence[SamplingBox], corners: SamplingBox
 ) -> list[SamplingBox]:
     """Return the intersection of boxes, or each box if it is empty; cut to a region."""

@@ -80,12 +80,17 @@ def settle_on_face(
     # the smallest such distance belongs to the face that it meets.
     chosen = faces[np.argmax(-R[:, 2] @ faces.T / heights, 1)]
     normal = np.einsum("kij,kj->ki", R, chosen)
+    return quat_normalize(quat_multiply(turn_face_down(normal), orientations))
+
+
+def turn_face_down(normals: Float[np.ndarray, "k 3"]) -> Float[np.ndarray, "k 4"]:
+    """Return the least rotations that turn outward normals of faces straight down."""
     # The quaternion (1 + a · b, a × b) rotates unit vector a to b, here the normal to
     # -z; if they are opposite it vanishes, and half a turn about x serves.
-    zero = np.zeros(len(normal))
-    turn = np.stack([1 - normal[:, 2], -normal[:, 1], normal[:, 0], zero], -1)
-    turn[normal[:, 2] > 1 - 1e-9] = [0, 1, 0, 0]
-    return quat_normalize(quat_multiply(quat_normalize(turn), orientations))
+    x, y, z = np.moveaxis(normals, -1, 0)
+    turn = np.stack([1 - z, -y, x, np.zeros_like(z)], -1)
+    turn[z > 1 - 1e-9] = [0, 1, 0, 0]
+    return quat_normalize(turn)
 
 
 def stable_faces(

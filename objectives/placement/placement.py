@@ -1,0 +1,118 @@
+"""A placement: poses of the movables, and which of several are distinct."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from jaxtyping import Float
+
+from posewise.robots.config import Config
+from posewise.robots.kinematics.transforms import quat_normalize
+from posewise.robots.visual.viewer import View
+
+from ..solution import Solution
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """Poses of the movable frames, and how well they meet the constraints."""
+
+    poses: dict[str, Float[np.ndarray, "7"]]
+    """World poses by name, a frame before those attached to it."""
+    solution: Solution
+    """Solution in the copied world, in which only movables and witnesses move."""
+    witnesses: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)
+    """Joint values at which statements about other configurations hold: by statement,
+    e.g. "panda_hand_tcp to mug: ", and by the names of the joints."""
+
+    @property
+    def feasible(self) -> bool:
+        """Whether every constraint is within the tolerance."""
+        return self.solution.feasible
+
+    @property
+    def cost(self) -> float:
+        """Sum of squares of all cost rows."""
+        return self.solution.sos
+
+    @property
+    def message(self) -> str:
+        """The status in a sentence, with the objectives in conflict."""
+        return self.solution.message
+
+    def report(self) -> str:
+        """Return the poses, and a table of all objectives."""
+        lines = [
+            f"{name}: {' '.join(f'{x:.4g}' for x in pose)}"
+            for name, pose in self.poses.items()
+        ]
+        return "\n".join([*lines, self.solution.report()])
+
+    def view(self, browser: bool = True) -> View:
+        """Show the world with the poses in the browser; see `Solution.view`.
+
+        Raises:
+            ImportError: without viser; names the extra.
+        """
+        return self.solution.view(browser)
+
+    def apply(self, C: Config) -> None:
+        """Set the poses in a world.
+
+        Raises:
+            ConfigError: for an unknown frame, or one on a joint that cannot reach its
+                pose.
+        """
+        for name, pose in self.poses.items():
+            C.set_pose(name, pose)
+
+
+def make_placement(
+    world: Config,
+    names: Sequence[str],
+    solution: Solution,
+    witness_joints: Mapping[str, Mapping[str, str]],
+) -> Placement:
+    """Return a solution as a placement."""
+
+    def joint_value(name: str) -> np.ndarray:
+        return np.array(solution.q[world.coordinates([name])])
+
+    poses = {}
+    for name in names:
+        pose = joint_value(name)
+        poses[name] = np.concatenate([pose[:3], quat_normalize(pose[3:])])
+    witnesses = {
+        statement: {real: joint_value(copy) for real, copy in joints.items()}
+        for statement, joints in witness_joints.items()
+    }
+    return Placement(poses, solution, witnesses)
+
+
+def distinct_placements(
+    placements: Sequence[Placement], distance: float, angle: float
+) -> list[Placement]:
+    """Return the placements that do not coincide with an earlier one, in order.
+
+    Args:
+        placements: the best first.
+        distance: placements coincide if all positions differ by at most this [m],
+        angle: and all orientations by at most this [rad].
+    """
+    distinct: list[Placement] = []
+    for placement in placements:
+        if not any(_coincide(placement, d, distance, angle) for d in distinct):
+            distinct.append(placement)
+    return distinct
+
+
+def _coincide(a: Placement, b: Placement, distance: float, angle: float) -> bool:
+    for name, pose in a.poses.items():
+        other = b.poses[name]
+        # q and -q are the same rotation, by twice the angle between the 4-vectors.
+        cosine = min(abs(float(pose[3:] @ other[3:])), 1.0)
+        if np.linalg.norm(pose[:3] - other[:3]) > distance:
+            return False
+        if 2 * np.arccos(cosine) > angle:
+            return False
+    return True

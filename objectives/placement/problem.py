@@ -1,0 +1,202 @@
+"""Placement: poses of some objects that meet constraints, from many random starts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Protocol, TypeAlias, Unpack, runtime_checkable
+
+import numpy as np
+from jaxtyping import Float
+
+from posewise.features import FS, Feature
+from posewise.robots.config import Config
+from posewise.robots.typing import FrameName, Frames
+
+from ..interval import SupportsObjectives
+from ..komo import KOMO
+from ..objective import OT, ObjectiveError
+from ..solution import Solution
+from ..typing import PlacementOptions
+from .arguments import (
+    check_constraints,
+    check_region,
+    check_separation,
+    check_starts,
+)
+from .placement import Placement, distinct_placements, make_placement
+from .sampler import ImproveStarts, PlacementSampler
+from .sampling import PlacementHints, default_region, with_ancestors
+
+PlacementConstraint: TypeAlias = SupportsObjectives | tuple[Feature, OT]
+"""A predicate, a preset or a formula, or a feature with its type."""
+
+
+def solve_placement(
+    C: Config,
+    constraints: Sequence[PlacementConstraint],
+    movable: Frames,
+    *,
+    starts: int | Mapping[FrameName, Float[np.ndarray, "n 7"]] = 64,
+    seed: int = 0,
+    tolerance: float = 1e-3,
+    region: Float[np.ndarray, "2 3"] | Sequence[Sequence[float]] | None = None,
+    collisions: bool = True,
+    min_separation: tuple[float, float] = (0.01, 0.1),
+    max_solutions: int | None = None,
+    **options: Unpack[PlacementOptions],
+) -> list[Placement]:
+    """Find poses of frames that meet constraints while all other frames stand still.
+
+    In a copy of the world the movables are on free joints and all other joints are
+    locked, so that an arm does not move. For constraints about other configurations,
+    such as `logic.Reachable`, the solver finds `Placement.witnesses` too.
+
+    One start is the present state: the first, or the last if predicates give hints
+    (`start_region`, `admits_poses`). The others have random positions in the region,
+    three of four of them within the hints. Three of eight starts put the movables on a
+    stable face, two turn them from their present orientation about the vertical only,
+    and the others have random orientations. Movables whose hints overlap, or depend on
+    each other, are arranged without overlap in the first starts, eight at most.
+
+    Args:
+        C: the world, which is not changed.
+        constraints: a list of predicates, presets and formulas, and of pairs (Feature,
+            OT).
+        movable: names of frames, each with all that is attached to it.
+        starts: number of starts; or poses (n, 7) of some of the movables to start from,
+            {"mug": poses}: besides the present state n starts, random for the others.
+        seed: of the random starts.
+        tolerance: rows within it count as satisfied, in scaled units.
+        region: lower and upper corner (2, 3) in the world [m], between which the
+            movables' origins stay. Default: they may go anywhere, and start in the box
+            around all frames and shapes except planes, enlarged on all sides by 10 cm
+            and the sizes of the movables.
+        collisions: whether the movables must not penetrate anything; see
+            `Config.collision_pairs`.
+        min_separation: solutions are distinct if a movable differs by more than this
+            distance [m] or angle [rad].
+        max_solutions: number of feasible starts after which the remaining starts are
+            skipped; None: all starts are solved.
+        **options: `progress`, see `KOMO.solve`; fields of `posewise.solvers.Options`.
+
+    Returns:
+        Distinct solutions: feasible ones by cost, then infeasible ones by violation,
+        whose `message` names the violated objectives. Never empty.
+
+    Raises:
+        ConfigError: for unknown frames.
+        ObjectiveError: for anything else that does not fit.
+    """
+    if not isinstance(C, Config):
+        raise ObjectiveError(f"C is {type(C).__name__}, expected a Config.")
+    distance, angle = check_separation(min_separation)
+    world, names = _free_movables(C, movable)
+    witness_joints: dict[str, dict[str, str]] = {}
+    improve_poses: list[ImproveStarts] = []
+    improve_witnesses: list[ImproveStarts] = []
+    for constraint in check_constraints(constraints):
+        if isinstance(constraint, AddsWitnesses):
+            joints = constraint.add_witnesses(C, world)
+            improve = improve_witnesses if joints else improve_poses
+            improve.append(constraint.improve_starts)
+            witness_joints |= joints
+    if region is None:
+        corners = default_region(world, names)
+    else:
+        corners = check_region(region)
+        limits = np.array([[-np.inf], [np.inf]]) * np.ones(7)
+        limits[:, :3] = corners
+        for name in names:
+            world.set_limits(name, limits)
+    count, poses = check_starts(names, starts)
+    komo = KOMO(world)
+    for constraint in constraints:
+        if isinstance(constraint, tuple):
+            feature, kind = constraint
+            komo.add_objective(None, feature, type=kind)
+        else:
+            komo.add(constraint)
+    if collisions:
+        _avoid_collisions(komo, names)
+    sampler = PlacementSampler(
+        world,
+        names,
+        corners,
+        partial(_hints, constraints),
+        poses,
+        improve_poses,
+        improve_witnesses,
+    )
+    komo.spec = replace(komo.spec, sampler=sampler)
+    solutions = komo.solve_all(
+        seed, count, tolerance=tolerance, max_solutions=max_solutions, **options
+    )
+    solutions.sort(key=Solution.rank)
+    placements = [make_placement(world, names, s, witness_joints) for s in solutions]
+    return distinct_placements(placements, distance, angle)
+
+
+@runtime_checkable
+class AddsWitnesses(Protocol):
+    """A constraint that is about other configurations than the one that is solved."""
+
+    def add_witnesses(self, C: Config, world: Config) -> dict[str, dict[str, str]]:
+        """Add joints of other configurations to `world`.
+
+        Returns:
+            Names of the real joints mapped to those of their copies, by statement.
+        """
+        ...
+
+    def improve_starts(
+        self, world: Config, q: Float[np.ndarray, "n nq"]
+    ) -> Float[np.ndarray, "n nq"]:
+        """Return starts at which the constraint is more likely to hold."""
+        ...
+
+
+def _hints(constraints: Sequence[Any], world: Config, name: str) -> PlacementHints:
+    """Return the hints of constraints for the pose of a movable."""
+    regions = [
+        c.start_region(world, name) for c in constraints if hasattr(c, "start_region")
+    ]
+    voters = [c for c in constraints if hasattr(c, "admits_poses")]
+
+    def votes(poses: Float[np.ndarray, "n 7"]) -> Any:
+        return np.sum([c.admits_poses(world, name, poses) for c in voters], axis=0)
+
+    boxes = [np.asarray(box) for box in regions if box is not None]
+    return PlacementHints(boxes, votes if voters else None)
+
+
+def _free_movables(C: Config, movable: Frames) -> tuple[Config, tuple[str, ...]]:
+    """Return a copy in which only these frames move, and their names, parents first."""
+    names = [movable] if isinstance(movable, str) else movable
+    if not isinstance(names, list | tuple) or not names:
+        raise ObjectiveError(
+            f"movable is {movable!r}, expected a list of names of one or more frames."
+        )
+    world = C.copy()
+    world.select_joints([])
+    indices = {C.tree.own_index(name) for name in names}
+    depth = {i: len(with_ancestors(C.frames, i)) for i in indices}
+    ordered = [C.frames[i].name for i in sorted(indices, key=lambda i: (depth[i], i))]
+    for name in ordered:
+        world.detach(name)
+    return world, tuple(ordered)
+
+
+def _avoid_collisions(komo: KOMO, names: Sequence[str]) -> None:
+    """Forbid penetration of all pairs that include a part of a movable."""
+    world = komo.config
+    roots = {world.index(name) for name in names}
+    moving = [
+        frame.name
+        for i, frame in enumerate(world.frames)
+        if with_ancestors(world.frames, i) & roots
+    ]
+    involved = {name for pair in world.collision_pairs() for name in pair}
+    if involved & set(moving):
+        komo.add_objective(
+            None, FS.collisionRows, moving, OT.ineq, name="no collisions"
+        )
