@@ -18,6 +18,7 @@ from posewise.robots.config import Config
 
 from .orientations import packing_orientations, world_headings
 from .sampling import PlacementHints, SamplingBox, usable_boxes, with_ancestors
+from .stable_poses import collision_points
 from .voxel_places import Place, VoxelModel, best_places
 from .voxels import Solid, VoxelGrid, solid_of
 
@@ -71,7 +72,11 @@ def arranged_starts(
     """
     stage = world.copy()
     boxes = {name: _box(stage, name, region, hints_of) for name in names}
-    hinted = {name: box for name, box in boxes.items() if box is not None}
+    hinted = {
+        name: box
+        for name, box in boxes.items()
+        if box is not None and len(collision_points(stage, name))
+    }
     leaders = _leaders(stage, hinted, region, hints_of)
     led = {name for name, others in leaders.items() if others}
     leading = {other for others in leaders.values() for other in others}

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -23,25 +24,35 @@ TIE_SHIFT = 1e-9 * np.array([1.0, 1.3, 1.7])
 counts: a body of the length of n cells occupies n of them."""
 
 
-class ConvexPart(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class ConvexPart:
     """A convex polytope, or an inscribed one of a round body."""
 
     points: Float[np.ndarray, "n 3"]
     """Points whose hull it is [m]."""
-    planes: Float[np.ndarray, "m 4"]
-    """Outward normals and offsets of its faces: normal · x <= offset inside."""
+
+    @cached_property
+    def normals(self) -> Float[np.ndarray, "m 3"]:
+        """Outward normals of its faces."""
+        return hull_planes(self.points)[:, :3]
 
 
 class Solid(NamedTuple):
     """The bodies of frames, in the frame of one of them or in the world."""
 
     parts: list[ConvexPart]
-    half_spaces: Float[np.ndarray, "k 4"]
+    """Bodies that are no balls."""
+    balls: Float[np.ndarray, "k 4"]
+    """Centres and radii [m]."""
+    half_spaces: Float[np.ndarray, "m 4"]
+    """Outward normals and offsets [m]."""
 
     @property
     def points(self) -> Float[np.ndarray, "n 3"]:
-        """Points of all parts [m]."""
-        return np.concatenate([np.zeros((0, 3)), *(part.points for part in self.parts)])
+        """Points, in whose box all bounded bodies are [m]."""
+        centers, radii = self.balls[:, :3], self.balls[:, 3:]
+        ends = [centers + sign * radii for sign in (-1, 1)]
+        return np.concatenate([*ends, *(part.points for part in self.parts)])
 
 
 def solid_of(C: Config, frames: Iterable[int], origin: Float[np.ndarray, "7"]) -> Solid:
@@ -58,8 +69,12 @@ def solid_of(C: Config, frames: Iterable[int], origin: Float[np.ndarray, "7"]) -
         pose = pose_multiply(inverse, poses[i])
         posed.append((C.frames[i], quat_to_matrix(pose[3:]), pose[:3]))
     hulls, half_spaces = bodies_in_frame(posed)
-    clouds = [_surface_points(hulls, k) for k in range(len(hulls.p))]
-    return Solid([ConvexPart(x, hull_planes(x)) for x in clouds], half_spaces)
+    is_ball = ~hulls.vertices.any((1, 2)) & ~hulls.half.any(1) & ~hulls.radii.any(1)
+    others = [
+        ConvexPart(_surface_points(hulls, k)) for k in np.flatnonzero(~is_ball).tolist()
+    ]
+    balls = np.column_stack([hulls.p, hulls.radius])[is_ball]
+    return Solid(others, balls, half_spaces)
 
 
 def _surface_points(hulls: SweptHulls, k: int) -> Float[np.ndarray, "n 3"]:
@@ -120,7 +135,8 @@ class VoxelGrid:
         R, p = np.eye(3) if R is None else R, np.zeros(3) if p is None else p
         cells = np.zeros(self.shape, bool)
         for part in solid.parts:
-            self._add_part(cells, part.points @ R.T + p, part.planes[:, :3] @ R.T)
+            self._add_part(cells, part, R, p)
+        self._add_balls(cells, solid.balls[:, :3] @ R.T + p, solid.balls[:, 3])
         for *normal, offset in solid.half_spaces:
             n = R @ normal
             cells |= self._heights(n, [slice(None)] * 3) <= offset + n @ p
@@ -129,26 +145,48 @@ class VoxelGrid:
     def _add_part(
         self,
         cells: Bool[np.ndarray, "x y z"],
-        points: Float[np.ndarray, "n 3"],
-        normals: Float[np.ndarray, "m 3"],
+        part: ConvexPart,
+        R: Float[np.ndarray, "3 3"],
+        p: Float[np.ndarray, "3"],
     ) -> None:
         """Mark the cells of a convex part."""
-        along = points @ normals.T
-        offsets = along.max(0)
-        thinnest = (offsets - along.min(0)).min(initial=np.inf)
-        margin = max(0.0, (self.spacing - thinnest) / 2)
-        offsets = offsets + normals @ TIE_SHIFT
-        low = np.floor((points.min(0) - margin - self.lower) / self.spacing)
-        high = np.ceil((points.max(0) + margin - self.lower) / self.spacing) + 1
+        points = part.points @ R.T + p
+        low = np.floor((points.min(0) - self.lower) / self.spacing) - 1
+        high = np.ceil((points.max(0) - self.lower) / self.spacing) + 2
         low = np.clip(low, 0, self.shape).astype(int)
         high = np.clip(high, 0, self.shape).astype(int)
         if (low >= high).any():
             return
+        normals = part.normals @ R.T
+        along = points @ normals.T
+        thinnest = np.ptp(along, axis=0).min(initial=np.inf)
+        margin = max(0.0, (self.spacing - thinnest) / 2)
+        offsets = along.max(0) + normals @ TIE_SHIFT + margin
         window = [slice(a, b) for a, b in zip(low, high, strict=True)]
         inside = np.ones(high - low, bool)
         for normal, offset in zip(normals, offsets, strict=True):
-            inside &= self._heights(normal, window) <= offset + margin
+            inside &= self._heights(normal, window) <= offset
         cells[tuple(window)] |= inside
+
+    def _add_balls(
+        self,
+        cells: Bool[np.ndarray, "x y z"],
+        centers: Float[np.ndarray, "n 3"],
+        radii: Float[np.ndarray, " n"],
+    ) -> None:
+        """Mark the cells of balls, those of about the same radius at once."""
+        radii = np.maximum(radii, self.spacing / 2)
+        reach = np.ceil(radii / self.spacing).astype(int)
+        nearest = np.round((centers - self.lower) / self.spacing).astype(int)
+        for steps in np.unique(reach):
+            side = np.arange(-steps, steps + 1)
+            around = np.stack(np.meshgrid(side, side, side), -1).reshape(-1, 3)
+            for k in np.flatnonzero(reach == steps):
+                near = nearest[k] + around
+                there = self.lower + self.spacing * near
+                inside = np.linalg.norm(there - centers[k], axis=1) <= radii[k]
+                inside &= ((near >= 0) & (near < self.shape)).all(1)
+                cells[tuple(near[inside].T)] = True
 
     def _heights(
         self, normal: Float[np.ndarray, "3"], window: Sequence[slice]

@@ -135,6 +135,19 @@ def test_each_block_is_put_on_the_one_before():
         assert (np.diff(heights) > 0.04).all()
 
 
+def test_markers_and_clouds_of_points():
+    """A marker takes no room; a movable cloud of thousands of points does."""
+    C, names = blocks(2)
+    C.add_frame("mark", joint="free", position=[0, 0, 1], shape=pw.Marker(0.1))
+    rng = np.random.default_rng(0)
+    cloud = pw.PointCloud(rng.uniform(-0.03, 0.03, (4000, 3)), 1e-3)
+    C.add_frame("cloud", joint="free", position=[0, 0, 1], shape=cloud)
+    C.add_frame("dust", shape=pw.PointCloud(rng.uniform(-9, 9, (4000, 3)), 1e-3))
+    pairs = [logic.OnTopOf(name, "table") for name in (*names, "cloud")]
+    pairs.append(logic.InsideOf("mark", "table"))
+    assert arranged(C, [*names, "mark", "cloud"], pairs)
+
+
 def test_objects_that_are_not_in_the_way_are_left_alone():
     C, names = blocks(2)
     C.add_frame("shelf", position=[3, 0, 0], shape=pw.Box([0.3, 0.2, 0.04]))
