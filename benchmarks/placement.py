@@ -8,8 +8,8 @@ primitives: thin floors, tight fits, large plates, a slope, a neighbour. Success
 predicate holds exactly, nothing overlaps by more than 1 mm, and in the cases the item
 is held from below: lowered by 2 mm it overlaps by more than 1 mm.
 
-With --meshes, instead: random meshes beside, on and in things, each placed three times,
-and boxes of their size in turns; median milliseconds of both are of the last two.
+With --meshes, instead: random meshes beside, on and in other objects, each placed three
+times, and boxes of their size in turns; median milliseconds are of the last two.
 
 Prints seconds of the first solve (with compilation), median milliseconds of a warm one
 and of CPU time, the success rate, and seconds per success.

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Sequence
 
 import numpy as np
-import trimesh
 from jaxtyping import Float
 
 from posewise.robots.config import Config
@@ -75,6 +74,8 @@ def packing_orientations(
 
 def _rectangle_angle(points: Float[np.ndarray, "n 2"]) -> float:
     """Return the angle of the sides of the smallest rectangle about points [rad]."""
+    import trimesh
+
     spread = points - points.mean(0) if len(points) else np.zeros((1, 2))
     if len(points) < 3 or np.linalg.matrix_rank(spread, tol=1e-9) < 2:
         return 0.0

@@ -37,6 +37,7 @@ def results():
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["plain", "missing"])
 def test_plain_jit_gives_the_same_results(results, name):
     """Also in a version of JAX that lacks a private interface."""
