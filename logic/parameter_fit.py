@@ -1,14 +1,16 @@
 """Parameters of predicates from examples: how near is "next to" in these scenes?"""
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
+from numbers import Real
 from typing import TypeAlias
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 from posewise.robots.config import Config
-from posewise.robots.errors import unknown_name
+from posewise.robots.errors import ProblemWarning, unknown_name
 from posewise.robots.typing import Array
 
 from .errors import PredicateError
@@ -18,7 +20,7 @@ MarginFunction: TypeAlias = Callable[
     [Float[np.ndarray, " p"]], Float[np.ndarray, " scenes"]
 ]
 """Returns the margins in all scenes for logarithms of parameters."""
-NOT_FITTED = ("bound",)
+NOT_FITTED = ("bound", "tolerance")
 """Numbers of predicates that do not change their meaning."""
 DIFFERENCE_STEP = 1e-3
 """Step of central differences, as a fraction of a parameter [1]; larger ones see more
@@ -81,6 +83,9 @@ def fit(
             `bound`, e.g. `nearness` of NextTo, `reach` of InReachOfAgent, `tilt` of
             Upright.
 
+    Warns:
+        ProblemWarning: when the fit is no better than the same answer for all scenes.
+
     Raises:
         PredicateError: for a formula, parameters that it does not have, labels that do
             not fit the scenes or are all the same, and a predicate without rows.
@@ -105,6 +110,15 @@ def fit(
     held = np.array([fitted.holds(C) for C in scenes])
     values = dict(zip(names, np.exp(log).tolist(), strict=True))
     mistakes = tuple(np.flatnonzero(held != truth).tolist())
+    if len(mistakes) >= min(truth.sum(), (~truth).sum()):
+        warnings.warn(
+            f"The fitted {predicate!r} is wrong in {len(mistakes)} of {len(truth)}"
+            " scenes, no better than the same answer for all of them. Check that the"
+            " scenes are different worlds (C.copy()) and that the labels belong to"
+            " them; perhaps this predicate cannot tell them apart.",
+            ProblemWarning,
+            stacklevel=2,
+        )
     return ParameterFit(fitted, values, margins(log), mistakes)
 
 
@@ -170,11 +184,19 @@ def _logistic_step(
 def _checked_labels(
     scenes: Sequence[Config], labels: Sequence[bool] | Bool[Array, " scenes"]
 ) -> Bool[np.ndarray, " scenes"]:
+    if not isinstance(scenes, Sequence) or not len(scenes):
+        raise PredicateError(
+            f"fit: scenes is {scenes!r}, expected a list of worlds (Config)."
+        )
     for k, scene in enumerate(scenes):
         if not isinstance(scene, Config):
             raise PredicateError(f"fit: scenes[{k}] is {scene!r}, expected a Config.")
-    truth = np.asarray(labels)
-    if truth.shape != (len(scenes),) or not set(np.unique(truth)) <= {0, 1}:
+    try:
+        truth = np.asarray(labels)
+        is_valid = truth.shape == (len(scenes),) and truth.dtype.kind in "biuf"
+    except ValueError:  # ragged
+        is_valid = False
+    if not is_valid or not np.isin(truth, (0, 1)).all():
         raise PredicateError(
             f"fit: labels is {labels!r}, expected True or False for each of the"
             f" {len(scenes)} scenes."
@@ -193,16 +215,24 @@ def _checked_parameters(
     predicate: Predicate, parameters: Sequence[str] | None
 ) -> tuple[str, ...]:
     """Return the names of the parameters to fit."""
-    if isinstance(predicate, Formula) or not is_dataclass(predicate):
+    is_class = isinstance(predicate, type)
+    if isinstance(predicate, Formula) or not is_dataclass(predicate) or is_class:
         raise PredicateError(
             f"fit: predicate is {predicate!r}, expected one predicate with parameters,"
             " e.g. logic.NextTo('mug', 'bowl'), and no formula."
+        )
+    if isinstance(parameters, str) or not isinstance(parameters, Sequence | None):
+        raise PredicateError(
+            f"fit: parameters is {parameters!r}, expected a list of names or None."
         )
     values = {f.name: getattr(predicate, f.name) for f in fields(predicate)}
     known = [
         name
         for name, value in values.items()
-        if isinstance(value, float) and value > 0 and name not in NOT_FITTED
+        if isinstance(value, Real)
+        and not isinstance(value, bool)
+        and value > 0
+        and name not in NOT_FITTED
     ]
     kind = type(predicate).__name__
     if not known:

@@ -20,7 +20,7 @@ from .checks.findings import certain_conflicts
 from .clearance.avoidance import CollisionAvoidance
 from .clearance.motion_model import motion_parts
 from .clearance.path_clearance import PathClearance, path_clearance
-from .objective import Objective, ObjectiveError
+from .objective import OT, Objective, ObjectiveError
 from .objective_report import ObjectiveReport, format_table, report_objective
 from .report.colliding_pairs import (
     colliding_pairs,
@@ -118,6 +118,9 @@ class Solution:
         `report` also names the pairs that collide, which takes longer.
         """
         text = self.status.message
+        costs = [o for o in self.objectives if o.objective.type == OT.sos]
+        if self.feasible and not costs:
+            return "All constraints hold; there is no cost."
         if self.status == Status.BAD_INPUT:
             broken = [o.objective.name for o in self.objectives if not o.is_finite]
             if not broken:

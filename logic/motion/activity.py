@@ -5,19 +5,22 @@ before what comes onto them, and containers are opened before and closed at the 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice, product
 
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName
+from posewise.robots.validation import integer
 
 from ..bddl.object_placement import carried_objects
 from ..bddl.problem import Problem
 from ..bddl.solving import is_loose
 from ..bddl.task import Report, bind
 from ..errors import PredicateError
+from ..exact.contact import InContactWith
 from ..exact.containment import InsideOf
 from ..exact.joint_openness import Open as IsOpen
+from ..exact.next_to import NextTo
 from ..exact.support import OnTopOf
 from ..formulas.messages import format_predicate
 from ..formulas.predicate import Not, Predicate
@@ -75,6 +78,12 @@ def solve_activity(
         PredicateError: if the goal speaks of what no motion brings about, such as
             states.
     """
+    if not isinstance(problem, Problem):
+        raise PredicateError(
+            f"problem is {problem!r}, expected a problem as logic.bddl.load or parse"
+            " returns it."
+        )
+    integer("limit", limit, "an integer >= 1", lambda n: n >= 1, PredicateError)
     task = bind(problem, C, names)
     best: ActivityPlan | None = None
     for branch in islice(branches(task.goal, C), limit):
@@ -128,23 +137,38 @@ def _moves(C: Config, literals: Sequence[Predicate]) -> dict[str, list[Predicate
     Raises:
         PredicateError: for literals that no motion brings about.
     """
+    movable: list[Predicate] = []
     goals: dict[str, list[Predicate]] = {}
-    for literal in literals:
+    for given in literals:
+        literal = _loose_first(C, given)
+        movable.append(literal)
         atom = literal.part if isinstance(literal, Not) else literal
         if isinstance(atom, IsOpen) or literal.holds(C):
             continue
-        loose = [name for name in object_names(literal) if is_loose(C, name)]
-        if isinstance(atom, StatePredicate) or not loose:
+        first = object_names(literal)[:1]
+        is_loose_first = bool(first) and is_loose(C, first[0])
+        if isinstance(atom, StatePredicate) or not is_loose_first:
             raise PredicateError(
-                f"{format_predicate(literal)} does not hold, and moving objects cannot"
+                f"{format_predicate(given)} does not hold, and moving objects cannot"
                 " bring it about; make it true before, or leave it out of the goal."
             )
-        goals.setdefault(loose[0], [])
-    for literal in literals:
+        goals.setdefault(first[0], [])
+    for literal in movable:
         for name in object_names(literal)[:1]:
             if name in goals:
                 goals[name].append(literal)
     return _ordered(C, goals)
+
+
+def _loose_first(C: Config, literal: Predicate) -> Predicate:
+    """Return a symmetric literal with an object that can be moved named first."""
+    atom = literal.part if isinstance(literal, Not) else literal
+    if not isinstance(atom, NextTo | InContactWith):
+        return literal
+    if is_loose(C, atom.a) or not is_loose(C, atom.b):
+        return literal
+    swapped = replace(atom, a=atom.b, b=atom.a)
+    return ~swapped if isinstance(literal, Not) else swapped
 
 
 def _ordered(

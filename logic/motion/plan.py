@@ -108,7 +108,7 @@ class MotionPlan:
         raise IndexError(t)
 
     def resample(self, dt: float) -> Trajectory:
-        """Return the motion at a fixed rate, to be saved for a controller.
+        """Return the certified motion at a fixed rate; velocities jump at slices.
 
         Args:
             dt: time between samples [s].
@@ -117,6 +117,8 @@ class MotionPlan:
 
     def retime(self, *, deviation: float = 0.002, dt: float = 0.001) -> Trajectory:
         """Return the fastest motion within the limits of the joints, by segments.
+
+        The certificate of the plan does not cover the deviation from its path.
 
         Args:
             deviation: see `Solution.retime`.

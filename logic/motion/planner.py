@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from posewise.robots.config import Config
-from posewise.robots.errors import ProblemWarning
+from posewise.robots.errors import ConfigError, ProblemWarning
 from posewise.robots.typing import FrameName
 
 from ..errors import PredicateError
@@ -57,7 +57,8 @@ def plan_motion(
         The plan. If a step could not be done: the steps before it, and the reason.
 
     Raises:
-        ConfigError: for unknown names, and a robot without joints or hands.
+        ConfigError: for unknown names, a robot without joints or hands, and an object
+            to be moved that is not on a free joint.
         PredicateError: for anything but steps.
     """
     started = time.perf_counter()
@@ -65,6 +66,8 @@ def plan_motion(
     for step in _checked(steps):
         if not isinstance(step, Hold | Until):
             find_object(C, step.obj)
+        if isinstance(step, Pick | Push):
+            _check_loose(C, step.obj)
         if isinstance(step, Open | Close):
             moving_joints(C, step)
         hand = None if isinstance(step, Hold | Until | Place) else step.hand
@@ -105,6 +108,18 @@ def _checked(steps: object) -> Sequence[Step]:
                 " such as Pick('mug')."
             )
     return steps
+
+
+def _check_loose(C: Config, obj: FrameName) -> None:
+    """Raise an error for an object that is fixed to something, such as furniture."""
+    root = C.frames[find_object(C, obj).frames[0]]
+    if root.joint is None or root.joint.type != "free":
+        kind = "no joint" if root.joint is None else f"a {root.joint.type} joint"
+        raise ConfigError(
+            f"{obj!r} is fixed: its root frame {root.name!r} has {kind}, and steps move"
+            f" objects on free joints. Add it with joint='free', or call"
+            f" C.detach({root.name!r})."
+        )
 
 
 def _movable(C: Config) -> tuple[FrameName, ...]:

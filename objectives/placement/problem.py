@@ -172,7 +172,8 @@ def _hints(constraints: Sequence[Any], world: Config, name: str) -> PlacementHin
 def _free_movables(C: Config, movable: Frames) -> tuple[Config, tuple[str, ...]]:
     """Return a copy in which only these frames move, and their names, parents first."""
     names = [movable] if isinstance(movable, str) else movable
-    if not isinstance(names, list | tuple) or not names:
+    is_list = isinstance(names, list | tuple) and bool(names)
+    if not is_list or not all(isinstance(name, str) for name in names):
         raise ObjectiveError(
             f"movable is {movable!r}, expected a list of names of one or more frames."
         )

@@ -8,9 +8,10 @@ import pytest
 from helpers.gantry import add_gantry, gantry_world
 
 import posewise as pw
-from posewise import logic
+from posewise import ConfigError, logic
 from posewise.logic.errors import PredicateError
 from posewise.logic.motion import Close, Handover, Open, Pick, Place, Push, replay
+from posewise.logic.motion.activity import _moves
 from posewise.logic.motion.robot import find_robot
 
 pytestmark = pytest.mark.slow
@@ -131,6 +132,29 @@ def test_what_is_in_the_way_is_moved_first(goal, moved):
     assert activity.holds and activity.motion.is_certified, activity
     picked = [r.step.obj for r in activity.motion.steps if isinstance(r.step, Pick)]
     assert picked == moved
+
+
+def test_fixed_objects_are_not_moved():
+    goal = problem("(and (ontop block high) (ontop high block))")
+    with pytest.raises(PredicateError, match="moving objects cannot"):
+        logic.solve_activity(blocks(), goal, "gantry", names=NAMES)
+    with pytest.raises(ConfigError, match=r"'high' is fixed: .* joint='free'"):
+        logic.plan_motion(blocks(), "gantry", [Pick("high")])
+
+
+@pytest.mark.parametrize("kind", [logic.NextTo, logic.InContactWith])
+def test_of_a_symmetric_relation_the_loose_object_moves(kind):
+    C = blocks()
+    expected = [kind("block", "high")]
+    assert _moves(C, [kind("high", "block")])["block"] == expected
+    assert _moves(C, [kind("block", "high")])["block"] == expected
+
+
+@pytest.mark.parametrize(("limit", "given"), [(0, None), (-1, None), (1, "a goal")])
+def test_arguments_of_activities_are_named(limit, given):
+    goal = given or problem("(ontop block high)")
+    with pytest.raises(PredicateError, match=r"(limit|problem) is"):
+        logic.solve_activity(blocks(), goal, "gantry", names=NAMES, limit=limit)
 
 
 def test_goals_about_states_are_refused():

@@ -85,3 +85,48 @@ ERRORS = [
 def test_mistakes_are_explained(call, message):
     with pytest.raises(logic.PredicateError, match=message):
         call(scenes(3))
+
+
+def test_examples_that_tell_nothing_are_warned_of():
+    """The same world ten times, as without `C.copy()`."""
+    examples = scenes(1) * 10
+    with pytest.warns(pw.ProblemWarning, match=r"wrong in 5 of 10 scenes, no better"):
+        found = logic.fit(logic.Upright("a"), examples, [True, False] * 5)
+    assert len(found.mistakes) == 5
+
+
+@pytest.mark.parametrize("tilt", [1, np.float32(0.5)])
+def test_any_number_is_a_parameter(tilt):
+    """Three scenes below and three above a threshold of 0.3."""
+    worlds = []
+    for half in (0.05, 0.1, 0.13, 0.17, 0.2, 0.25):
+        (C,) = scenes(1)
+        C.set_joint("a", [0, 0, 0, np.cos(half), np.sin(half), 0, 0])
+        worlds.append(C)
+    found = logic.fit(logic.Upright("a", tilt=tilt), worlds, [True] * 3 + [False] * 3)
+    assert 0.26 < found.parameters["tilt"] < 0.34 and not found.mistakes
+
+
+@pytest.mark.parametrize(
+    ("predicate", "worlds", "labels", "parameters", "message"),
+    [
+        (logic.Upright("a"), None, [True], None, "scenes is None, expected a list"),
+        (logic.Upright("a"), [], [], None, r"scenes is \[\], expected a list"),
+        (logic.Upright("a"), 2, [True, "no"], None, "labels is .*True or False"),
+        (logic.Upright("a"), 2, [True, [1, 0]], None, "labels is .*True or False"),
+        (
+            logic.Upright("a"),
+            2,
+            [1, 0],
+            "tilt",
+            "parameters is 'tilt', expected a list",
+        ),
+        (logic.Upright("a"), 2, [1, 0], 3, "parameters is 3, expected a list"),
+        (logic.Upright, 2, [1, 0], None, "expected one predicate with parameters"),
+        (logic.OnTopOf("a", "b"), 2, [1, 0], None, "OnTopOf has no positive number"),
+    ],
+)
+def test_arguments_are_named(predicate, worlds, labels, parameters, message):
+    examples = scenes(worlds) if isinstance(worlds, int) else worlds
+    with pytest.raises(logic.PredicateError, match=message):
+        logic.fit(predicate, examples, labels, parameters)
