@@ -70,6 +70,8 @@ def arranged_starts(
         count: largest number of starts.
         rng: source of randomness.
     """
+    if count == 0 or len(names) == 1:
+        return {}
     stage = world.copy()
     boxes = {name: _box(stage, name, region, hints_of) for name in names}
     hinted = {
@@ -77,7 +79,7 @@ def arranged_starts(
         for name, box in boxes.items()
         if box is not None and len(collision_points(stage, name))
     }
-    leaders = _leaders(stage, hinted, region, hints_of)
+    leaders = _leaders(stage, hinted, hints_of)
     led = {name for name, others in leaders.items() if others}
     leading = {other for others in leaders.values() for other in others}
     crowded = {
@@ -86,7 +88,7 @@ def arranged_starts(
         if name in led | leading
         or any(_intersect(box, hinted[other]) for other in hinted if other != name)
     }
-    if not crowded or not count:
+    if not crowded:
         return {}
     leaders = {name: leaders[name] for name in crowded}
     return Arrangement(stage, crowded, leaders, region, hints_of, rng).poses(count)
@@ -101,10 +103,7 @@ def _box(
 
 
 def _leaders(
-    stage: Config,
-    boxes: Mapping[str, SamplingBox],
-    region: SamplingBox,
-    hints_of: HintsOf,
+    stage: Config, boxes: Mapping[str, SamplingBox], hints_of: HintsOf
 ) -> dict[str, set[str]]:
     """Return, for each movable, the others on whose poses its hints depend."""
     unbounded = np.array([[-np.inf], [np.inf]]) * np.ones(3)
