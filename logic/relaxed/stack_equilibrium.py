@@ -262,6 +262,7 @@ def _symbol(kinds: tuple[_BodyPairKind, ...], objects: int) -> Symbol:
         held, gap = _gaps_below(points)
         depth = jnp.maximum(-distance, 0.0)[:, None]
         own = jnp.maximum(gap, 0.0) + largest(jnp.maximum(*sides) * depth)
+        own = own + _tipping(points, held, gap)
         # Sound for rigid bodies with Coulomb friction: the imbalance is an upper bound
         # of the least one, and weights of at most 1 only weaken the contacts.
         slide = SETTLING_FRICTION * jnp.minimum(held @ own / limit, 1.0)
@@ -287,6 +288,17 @@ def _gaps_below(points: _ContactPoints) -> tuple[jax.Array, jax.Array]:
     held = jnp.where(is_upright, points.upper, points.lower)
     near = (points.gap + UNSUPPORTED * (1 - points.weight))[:, None]
     return held, smallest(jnp.where(held > 0, near, UNSUPPORTED))
+
+
+def _tipping(points: _ContactPoints, held: Any, gap: Any) -> Any:
+    """Return how much farther than the nearest point each object's contacts are [m].
+
+    A tilted object that has come down on its nearest point tips until it lies on the
+    others that hold it, and moves by at most the gap of the farthest of these.
+    """
+    beyond = points.gap - held @ gap
+    in_use = points.weight * smoothstep(2 - beyond / SEPARATED_GAP)
+    return largest(held * (in_use * jnp.maximum(beyond, 0.0))[:, None])
 
 
 def _settling(own: Any, distance: Any, upper: Any, lower: Any) -> Any:
