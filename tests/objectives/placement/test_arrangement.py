@@ -156,6 +156,16 @@ def test_objects_that_are_not_in_the_way_are_left_alone():
     assert arranged(C, names, []) == []
 
 
+def assert_placed(C, names, wanted, starts) -> None:
+    """Place the objects, and check that all predicates hold exactly."""
+    best = pw.solve_placement(
+        C, wanted, names, starts=starts, max_solutions=1, progress=False
+    )[0]
+    best.apply(C)
+    assert best.feasible, best.message
+    assert all(predicate.holds(C) for predicate in wanted)
+
+
 def test_boxes_that_just_fit_into_a_tray():
     """Six boxes of 6 x 4 cm in a tray of 12.4 x 12.4 cm, from random poses."""
     C, rng, size = pw.Config(), np.random.default_rng(1), 0.124
@@ -178,12 +188,7 @@ def test_boxes_that_just_fit_into_a_tray():
             logic.Upright(name),
         )
     ]
-    best = pw.solve_placement(
-        C, wanted, names, starts=8, max_solutions=1, progress=False
-    )[0]
-    best.apply(C)
-    assert best.feasible, best.message
-    assert all(predicate.holds(C) for predicate in wanted)
+    assert_placed(C, names, wanted, starts=8)
     assert not C.collisions(margin=-1e-3)
 
 
@@ -192,9 +197,4 @@ def test_a_tower_that_stands():
     C, names = blocks(3)
     on = [logic.OnTopOf(a, b) for a, b in zip(names, ["table", *names], strict=False)]
     wanted = [*on, logic.Stable(names[-1])]
-    best = pw.solve_placement(
-        C, wanted, names, starts=16, max_solutions=1, progress=False
-    )[0]
-    best.apply(C)
-    assert best.feasible, best.message
-    assert all(predicate.holds(C) for predicate in wanted)
+    assert_placed(C, names, wanted, starts=16)
