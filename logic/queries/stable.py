@@ -46,13 +46,12 @@ class Stable(VerdictPredicate):
     Its rows demand more. All objects on free joints, a included, are in equilibrium by
     forces at their points of contact, with friction, also if every centre of mass were
     4 mm aside; contacts steeper than friction do not count, nor do points that are
-    0.6 mm farther from the support than the nearest one; and gaps, how far the object
-    tips, and overlaps, those of the objects that it touches included, add up to 85 % of
-    `shift`. Thus balls are
-    never stable by the rows. Agents support nothing. Neither do objects on locked free
-    joints, such as all that are not movable in `solve_placement`: for a mug on a loose
-    plate make both movable. Locked objects are assumed to stand. The negation
-    and the legacy rule have no rows.
+    0.6 mm farther from the support than the nearest one; and how far a moves as it
+    comes down and tips, and overlaps, those of the objects that it touches included,
+    add up to 85 % of `shift`. Thus balls are never stable by the rows. Agents support
+    nothing. Neither do objects on locked free joints, such as all that are not movable
+    in `solve_placement`: for a mug on a loose plate make both movable. Locked objects
+    are assumed to stand. The negation and the legacy rule have no rows.
 
     Args:
         a: an object or frame.

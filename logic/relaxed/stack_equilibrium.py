@@ -2,9 +2,10 @@
 
 All objects on free joints must be in equilibrium at once, with forces between objects
 acting both ways, also for each centre of mass shifted to four sides. Before, objects
-settle: each moves by its gap, or by how deep it overlaps, and points touch that are as
-near to its support as the nearest one. With all objects that it touches, an object must
-settle by less than the displacement that counts as stable.
+settle: each comes down and tips onto its points of contact, or is pushed out of what it
+overlaps; points touch that are as near to its support as the nearest one. With all
+objects that it touches, an object must settle by less than the displacement that counts
+as stable.
 """
 
 from collections.abc import Sequence
@@ -32,6 +33,7 @@ from .contact_points import closest_surface_points, contact_samples, is_cylinder
 from .equilibrium import FrictionContacts, force_imbalance
 from .parts import gather_rows
 from .support_graph import Stack
+from .tilt import fit_tilt
 from .world_feature import Arrays, Resolved, TracedArrays, world_feature
 
 CENTRE_SHIFT = 4e-3
@@ -114,6 +116,7 @@ def standing_feature(stack: Stack, shift: float) -> Feature:
         kinds, arrays = _body_pair_data(C, indices, stack)
         symbol = _symbol(kinds, len(stack.objects))
         arrays |= _mass_data(C, indices, stack)
+        arrays["origins"] = np.eye(len(indices))[[x[0] for x in stack.objects]]
         arrays["limit"] = np.array(SETTLING_SHARE * shift)
         return symbol, indices, arrays
 
@@ -231,6 +234,8 @@ class _ContactPoints(NamedTuple):
     """Unit normals towards the upper object (n, 3)."""
     gap: Any
     """Signed distances (n,) [m]."""
+    fall: Any
+    """Their components along the normal, at least 0 (n,) [m]."""
     weight: Any
     """1 for points that can hold, 0 for others (n,)."""
     friction: Any
@@ -260,18 +265,22 @@ def _symbol(kinds: tuple[_BodyPairKind, ...], objects: int) -> Symbol:
         ]
         distance, limit = jnp.concatenate(distances), arrays["limit"]
         held, gap = _gaps_below(points)
-        depth = jnp.maximum(-distance, 0.0)[:, None]
-        own = jnp.maximum(gap, 0.0) + largest(jnp.maximum(*sides) * depth)
-        own = own + _tipping(points, held, gap)
+        depth = largest(jnp.maximum(*sides) * jnp.maximum(-distance, 0.0)[:, None])
+        beyond = points.gap - held @ gap
+        in_use = points.weight * smoothstep(2 - beyond / SEPARATED_GAP)
+        tilt = fit_tilt(points.p, points.normal, points.fall, held * in_use[:, None])
+        origins = arrays["origins"] @ p
+        own = tilt.displacement(origins) + depth
         # Sound for rigid bodies with Coulomb friction: the imbalance is an upper bound
         # of the least one, and weights of at most 1 only weaken the contacts.
         slide = SETTLING_FRICTION * jnp.minimum(held @ own / limit, 1.0)
         settled = points._replace(
-            weight=points.weight * _touch_weight(points.gap - held @ gap),
+            weight=points.weight * _touch_weight(beyond),
             friction=points.friction * (1 - slide),
         )
         imbalance = force_imbalance(*_balance_equations(settled, R, p, arrays))
-        settling = _settling(own, distance, *sides)
+        carried = tilt.displacement(origins[:1]) + depth
+        settling = _settling(own, carried, distance, *sides)
         return jnp.concatenate([settling[None] - limit, imbalance - MAX_IMBALANCE])
 
     return Symbol(run, "resting", frames=(0, None), dim=5, takes_frame_stack=True)
@@ -290,22 +299,12 @@ def _gaps_below(points: _ContactPoints) -> tuple[jax.Array, jax.Array]:
     return held, smallest(jnp.where(held > 0, near, UNSUPPORTED))
 
 
-def _tipping(points: _ContactPoints, held: Any, gap: Any) -> Any:
-    """Return how much farther than the nearest point each object's contacts are [m].
-
-    A tilted object that has come down on its nearest point tips until it lies on the
-    others that hold it, and moves by at most the gap of the farthest of these.
-    """
-    beyond = points.gap - held @ gap
-    in_use = points.weight * smoothstep(2 - beyond / SEPARATED_GAP)
-    return largest(held * (in_use * jnp.maximum(beyond, 0.0))[:, None])
-
-
-def _settling(own: Any, distance: Any, upper: Any, lower: Any) -> Any:
+def _settling(own: Any, carried: Any, distance: Any, upper: Any, lower: Any) -> Any:
     """Return an upper bound of how far the first object settles, or another does [m].
 
     Args:
         own: how far each object settles on what is below it.
+        carried: how far each would move the first object if that were fixed to it.
         distance: signed distances of pairs of bodies.
         upper: one-hot indices of their objects (pairs, objects).
         lower: of the others; 0: the world.
@@ -321,7 +320,7 @@ def _settling(own: Any, distance: Any, upper: Any, lower: Any) -> Any:
     reach = jnp.maximum(reach, np.eye(len(own)))
     for _ in range(int(np.ceil(np.log2(len(own))))):
         reach = largest(jnp.swapaxes(reach[:, :, None] * reach, 0, 1))
-    return largest(jnp.concatenate([(reach[0] @ own)[None], own]))
+    return largest(jnp.concatenate([(reach[0] @ carried)[None], own]))
 
 
 def _contact_points(
@@ -350,11 +349,12 @@ def _contact_points(
     x = jnp.einsum("nij,nj->ni", a.R, arrays[f"cloud{g}"]) + a.p
     # Samples of a are projected to b; those that are then on a's surface touch.
     _, q = closest_surface_points(b, x, kind.are_cylinders[1])
-    gap, _ = closest_surface_points(a, q, kind.are_cylinders[0])
+    gap, y = closest_surface_points(a, q, kind.are_cylinders[0])
     normal, friction = gather_rows(pair.normal, of), pick("friction")
     weight = _no_jamming_weight(normal, friction, pick("lower"))
     sides_of = pick("upper"), pick("lower")
-    points = _ContactPoints(q, normal, gap, weight, friction, *sides_of)
+    fall = jnp.maximum(jnp.sum((y - q) * normal, -1), 0.0)
+    points = _ContactPoints(q, normal, gap, fall, weight, friction, *sides_of)
     return points, pair.distance
 
 

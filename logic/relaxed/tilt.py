@@ -1,0 +1,72 @@
+"""Tilt: how far an object moves that comes down on several points of contact."""
+
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Float
+
+from posewise.robots.typing import Array
+
+from ..smooth_extrema import largest
+
+TILT_DAMPING = 1e-6
+"""Damping of the fit of planes through gaps [m²]: few points may lie in a line."""
+
+
+class Tilt(NamedTuple):
+    """Planes through the gaps of the points that hold each object.
+
+    An object that comes down on its nearest point tips until it lies on others, by as
+    much as its gaps differ. Where they are affine in the position, as between flat
+    faces, a plane tells the motion exactly; elsewhere the largest residual is added.
+    """
+
+    centre: Any
+    """Weighted means of the points (objects, 3) [m]."""
+    gap: Any
+    """Gaps at the centres (objects,) [m]."""
+    slope: Any
+    """Gradients of the gaps, the angles of tipping (objects, 3) [rad]."""
+    normal: Any
+    """Weighted means of the normals (objects, 3) [1]."""
+    residual: Any
+    """Largest gap beyond the plane (objects,) [m]."""
+
+    def displacement(self, x: Any) -> Any:
+        """Return how far objects move at points of theirs (objects, 3) [m]."""
+        arm = x - self.centre
+        fall = self.gap + jnp.sum(self.slope * arm, -1)
+        height = jnp.sum(self.normal * arm, -1)
+        aside = height[:, None] * self.slope
+        square = fall * fall + jnp.sum(aside * aside, -1)
+        # The double `where` keeps derivatives finite for objects that do not move.
+        moved = square > 0
+        length = jnp.sqrt(jnp.where(moved, square, 1.0)) * moved
+        return length + self.residual
+
+
+def fit_tilt(
+    points: Float[Array, "n 3"],
+    normals: Float[Array, "n 3"],
+    gaps: Float[Array, " n"],
+    weights: Float[Array, "n objects"],
+) -> Tilt:
+    """Return the planes by weighted least squares.
+
+    Args:
+        points: points of contact in the world [m].
+        normals: unit normals there.
+        gaps: gaps along the normals, at least 0 [m].
+        weights: from 0, for a point that does not hold an object, to 1.
+    """
+    # Without points that hold an object the plane is 0: its gap is counted elsewhere.
+    share = weights / jnp.maximum(jnp.sum(weights, 0), jnp.finfo(gaps.dtype).tiny)
+    centre, mean = share.T @ points, share.T @ gaps
+    arm = points[:, None] - centre
+    spread = jnp.einsum("nk,nki,nkj->kij", share, arm, arm)
+    rise = jnp.einsum("nk,nki,n->ki", share, arm, gaps)
+    damping = TILT_DAMPING * jnp.eye(3, dtype=rise.dtype)
+    slope = jnp.linalg.solve(spread + damping, rise[..., None])[..., 0]
+    plane = mean + jnp.einsum("nki,ki->nk", arm, slope)
+    residual = largest(weights * jnp.maximum(gaps[:, None] - plane, 0.0))
+    return Tilt(centre, mean, slope, share.T @ normals, residual)
