@@ -123,8 +123,14 @@ def part_pairs(
     """Return all pairs of parts of pairs of frames, and their arrays.
 
     The array "order" has one entry for each pair of parts.
+
+    Raises:
+        PredicateError: when all parts are half-spaces, which have no distance.
     """
     groups = group_body_pairs(frames, pairs)
+    if pairs and not groups:
+        names = " and ".join(repr(frames[i].name) for i in pairs[0])
+        raise PredicateError(f"{names}: two half-spaces have no distance.")
     kinds, arrays = pack(groups)
     for g, group in enumerate(groups):
         both = np.array(pairs)[group.pair]

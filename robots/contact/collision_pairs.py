@@ -11,6 +11,7 @@ from itertools import product
 import numpy as np
 from jaxtyping import Bool, Int
 
+from ..geometry.shapes import Plane
 from ..kinematics.builder import topological_order
 from ..world.frame import Frame
 from ..world.frame_tree import KinematicModel
@@ -24,12 +25,13 @@ def collision_pairs(
 ) -> Int[np.ndarray, "n 2"]:
     """Return the index pairs of the frames that can collide, sorted, the lower first.
 
-    Both frames have a shape for collision and a contact flag other than 0, a moving
-    joint is between them, and neither flag ignores the other frame: contact = -k
-    ignores the links above its own whose joints, counted upwards from the parent link
-    to that link with its own joint, are at most k. So -1 ignores the parent link, and
-    also the link above if that one stands in the world, without a joint. This is rai's
-    rule, except for the world: here, everything fixed to a root is one link with it.
+    Both frames have a shape for collision and a contact flag other than 0, not both are
+    half-spaces, a moving joint is between them, and neither flag ignores the other
+    frame: contact = -k ignores the links above its own whose joints, counted upwards
+    from the parent link to that link with its own joint, are at most k. So -1 ignores
+    the parent link, and also the link above if that one stands in the world, without a
+    joint. This is rai's rule, except for the world: here, everything fixed to a root is
+    one link with it.
 
     Args:
         frames: all frames.
@@ -39,6 +41,9 @@ def collision_pairs(
     solid = np.array([i for i, f in enumerate(frames) if can_collide(f)], int)
     body = np.asarray(bodies, int)[solid]
     counts = body[:, None] != body
+    # Two half-spaces have no distance.
+    plane = np.array([_is_half_space(frames[i]) for i in solid], bool)
+    counts &= ~(plane[:, None] & plane)
     if any(frames[i].contact < 0 for i in solid):
         ignores = _ignored_ancestors(frames, solid)
         counts &= ~(ignores | ignores.T)
@@ -73,6 +78,10 @@ def moving_bodies(model: KinematicModel) -> tuple[int, ...]:
 def can_collide(frame: Frame) -> bool:
     """Whether a frame has a shape for collision and a contact flag other than 0."""
     return frame.contact != 0 and any(g.collision for g in frame.geometries)
+
+
+def _is_half_space(frame: Frame) -> bool:
+    return all(isinstance(g.shape, Plane) for g in frame.geometries if g.collision)
 
 
 def adjacent_bodies(

@@ -18,6 +18,7 @@ from helpers.robotic_pairs import FILES, trees
 
 import posewise as pw
 import posewise.rai as ry
+from posewise import logic
 from posewise.robots.contact.collision_pairs import collision_pairs
 from posewise.robots.kinematics.joint_types import neutral_value
 from posewise.robots.world.frame import Frame, Geometry, Joint
@@ -90,6 +91,21 @@ def test_what_stands_still_and_what_follows():
     C.unlock(["c", "d"])
     C.attach("d", "c")
     assert words(C) == "ac ad ae bc bd be ce de".split()
+
+
+def test_half_spaces_have_no_distance():
+    C = pw.Config()
+    C.add_frame("ground", shape=pw.Plane())
+    C.add_frame("lid", joint="free", position=[0, 0, 1], shape=pw.Plane())
+    assert words(C) == []
+    C.add_frame("ball", joint="free", shape=BALL)
+    assert C.collision_pairs() == [("ground", "ball"), ("lid", "ball")]
+    on_top = logic.OnTopOf("ball", "ground")
+    assert pw.solve_placement(C, [on_top], ["ball", "lid"], max_solutions=1)
+    with pytest.raises(
+        logic.PredicateError, match="'lid' and 'ground': two half-spaces"
+    ):
+        pw.solve_placement(C, [logic.InContactWith("lid", "ground")], ["lid"])
 
 
 def test_only_shapes_for_collision_count():
