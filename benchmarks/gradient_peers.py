@@ -1,9 +1,9 @@
 """Gradients of signed distances by posewise and by peers, for `gradients.py`.
 
 Each library is a function without arguments, which imports it and returns a function
-from pairs to gradients (n, 6); entries are NaN where the library gives none. Peers whose
-answer is a normal n and a witness point p have the gradient that follows from these: n
-by a translation, (p - c) cross n by a rotation about c.
+from pairs to gradients (n, 6); entries are NaN where the library gives none. From a
+normal n and a witness point p follows the gradient: n by a translation, (p - c) cross n
+by a rotation about c.
 """
 
 from collections.abc import Callable, Sequence
