@@ -149,6 +149,7 @@ VALIDATES_ITSELF = frozenset(
     posewise.robots.world.regions
     posewise.robots.world.rooms
     posewise.robots.world.subtree_copy
+    posewise.torch
     """.split()
 )
 """Modules whose functions check user input and answer with a sentence.

@@ -12,6 +12,7 @@ from itertools import combinations
 from math import comb
 from typing import Any, ClassVar
 
+import jax
 import numpy as np
 from jaxtyping import Bool, Float
 
@@ -98,6 +99,23 @@ class Predicate(ABC):
             PredicateError: when the predicate has no rows.
         """
         return constraint_terms.violation(self.relaxed(C), C)
+
+    def function(
+        self, C: Config
+    ) -> Callable[[Float[jax.Array, " nq"]], Float[jax.Array, " rows"]]:
+        """Return the rows as a pure JAX function of q (nq,).
+
+        All are at most 0 only where the predicate holds: their largest is the
+        violation, and the sum of their positive parts a loss. The function works under
+        `jit`, `vmap`, `grad`, `jacfwd` and `jacrev`.
+
+        Args:
+            C: the world, whose structure and fixed poses the rows keep.
+
+        Raises:
+            PredicateError: when the predicate has no rows.
+        """
+        return constraint_terms.row_function(self.relaxed(C), C)
 
     def objectives(self, C: Config, interval: SliceInterval) -> ObjectiveSpecs:
         """Yield the rows as inequalities; see `posewise.objectives.interval`.

@@ -4,11 +4,14 @@ The rows of an inequality are at most 0 only where its statement holds. A row is
 or above the exact value by no more than a stated error.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float
 
 from posewise.features import Feature
 from posewise.objectives.interval import ObjectiveSpecs, SliceInterval
@@ -87,6 +90,18 @@ def violation(term: ConstraintTerm, C: Config) -> float:
         (float(np.max(r.feature.eval(C)[0])) for r in inequalities(term, C)),
         default=-np.inf,
     )
+
+
+def row_function(
+    term: ConstraintTerm, C: Config
+) -> Callable[[Float[jax.Array, " nq"]], Float[jax.Array, " rows"]]:
+    """Return all rows as a pure JAX function of q, whose largest is the violation."""
+    functions = [r.feature.function(C) for r in inequalities(term, C)]
+
+    def rows(q: Float[jax.Array, " nq"]) -> Float[jax.Array, " rows"]:
+        return jnp.concatenate([jnp.zeros(0, q.dtype), *(fn(q) for fn in functions)])
+
+    return rows
 
 
 def error_bound(term: ConstraintTerm, C: Config) -> float:

@@ -13,6 +13,7 @@ from posewise.solvers.differentiable import Starts, solve_differentiably
 
 from ..objective import Objective, ObjectiveError
 from ..problem_spec import ProblemSpec, compile_chain, initial_paths, mode_sequence
+from .alternatives import resolve_alternatives
 from .settings import SolveSettings
 from .targets import objective_index, with_target
 
@@ -20,6 +21,22 @@ Path: TypeAlias = Float[jax.Array, "T nq"]
 PathAndStatus: TypeAlias = tuple[Path, Int[jax.Array, ""]]
 TargetFunction: TypeAlias = Callable[[VectorLike], Path]
 TargetFunctionWithStatus: TypeAlias = Callable[[VectorLike], PathAndStatus]
+
+
+def target_dim(spec: ProblemSpec, wrt: Objective) -> int:
+    """Return the number of entries D of an objective's target.
+
+    Args:
+        spec: the problem.
+        wrt: one of its objectives.
+
+    Raises:
+        ObjectiveError: for an objective of another problem.
+    """
+    spec = resolve_alternatives(spec)[0]
+    _, data, locations = compile_chain(spec)
+    part = locations[objective_index(spec, wrt)][0]
+    return int(data.batches[part.batch].target.shape[-1])
 
 
 def target_function(

@@ -23,7 +23,7 @@ FOLDERS = (
     "robots",
     "solvers",
 )
-HEAVY = "trimesh mujoco matplotlib yourdfpy robotic scipy h5py yaml optax".split()
+HEAVY = "trimesh mujoco matplotlib yourdfpy robotic scipy h5py yaml optax torch".split()
 
 
 def settings() -> dict:
@@ -85,6 +85,15 @@ def test_importing_changes_no_setting_and_loads_nothing_heavy():
         f" [m for m in {HEAVY} if m in sys.modules]]))"
     )
     assert json.loads(out) == [True, []]
+
+
+def test_without_torch_the_error_names_the_extra():
+    out = python(
+        "import sys; sys.modules['torch'] = None\n"
+        "try: import posewise.torch\n"
+        "except ImportError as error: print(error)"
+    )
+    assert 'posewise.torch needs PyTorch: pip install "posewise[torch]".' in out
 
 
 def snippets(page: Path) -> str:

@@ -1,5 +1,6 @@
 """Rows of predicates: at most 0 only where the exact check agrees."""
 
+import jax
 import numpy as np
 import pytest
 from helpers.relaxed_scenes import THINGS, around, at, judged, states, violations, world
@@ -69,6 +70,23 @@ def test_derivatives(predicate):
             step = 1e-6 * rng.normal(size=7)
             change = np.asarray(f(q + step) - f(q - step)) / 2
             np.testing.assert_allclose(J @ step, change, atol=1e-9)
+
+
+@pytest.mark.parametrize("formula", ["conjunction", "disjunction"])
+def test_the_function_has_the_violation_and_its_derivative(formula):
+    C = world("block").copy()
+    on, near = logic.OnTopOf("a", "b"), PREDICATES["InReachOfAgent"]
+    predicate = on & near if formula == "conjunction" else on | near
+    f = jax.jit(predicate.function(C))
+    rng = np.random.default_rng(0)
+    for q in states("block", around, 4):
+        rows, step = f(q), 1e-6 * rng.normal(size=7)
+        C.q = q
+        assert np.max(rows) == pytest.approx(predicate.violation(C), abs=1e-9)
+        _, change = jax.jvp(f, (q,), (step,))
+        np.testing.assert_allclose(change, (f(q + step) - f(q - step)) / 2, atol=1e-9)
+    with pytest.raises(logic.PredicateError, match="no rows"):
+        logic.Cooked("a").function(C)
 
 
 def test_bounds_are_what_was_asked_for():
