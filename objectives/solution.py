@@ -1,7 +1,7 @@
 """Solutions: a path, its status, and a report."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Solution:
     """The outcome of one solve; never NaN."""
 
@@ -52,7 +52,7 @@ class Solution:
     iterations: int
     seconds: float
     """Wall time of the solve, including compilation [s]."""
-    config: Config = field(repr=False)
+    config: Config
     tau: np.ndarray
     """Duration of the step into each slice [s]; the first step begins at the start."""
     kkt_residual: float = np.inf
@@ -60,14 +60,18 @@ class Solution:
     gradients of costs and constraints are from a balance, relative to the largest."""
     start: int = 0
     """Index of the start that this solution came from."""
-    modes: ModeSequence | None = field(default=None, repr=False)
+    modes: ModeSequence | None = None
     """World with its mode switches; None: it is `config`."""
     alternatives: tuple[str, ...] = ()
     """Name of the chosen alternative of each constraint that has several."""
     findings: tuple[str, ...] = ()
     """Sentences on the start and the goals, which warnings told before the solve."""
-    _record: SolveRecord | None = field(default=None, repr=False)
+    _record: SolveRecord | None = None
     """The problem as it was solved; None for a path that was not solved by KOMO."""
+
+    def __repr__(self) -> str:
+        state = "feasible" if self.feasible else "not feasible"
+        return f"Solution({self.status.name}, {state}, x {self.x.shape})"
 
     @cached_property
     def path(self) -> np.ndarray:

@@ -13,7 +13,7 @@ from posewise.robots.visual.viewer import View
 from ..solution import Solution
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Placement:
     """Poses of the movable frames, and how well they meet the constraints."""
 
@@ -24,6 +24,14 @@ class Placement:
     witnesses: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)
     """Joint values at which statements about other configurations hold: by statement,
     e.g. "panda_hand_tcp to mug: ", and by the names of the joints."""
+
+    def __repr__(self) -> str:
+        at = ", ".join(
+            f"{name} at [{', '.join(f'{x:.3f}' for x in pose[:3])}]"
+            for name, pose in self.poses.items()
+        )
+        state = "feasible" if self.feasible else "not feasible"
+        return f"Placement({at}, {state})"
 
     @property
     def feasible(self) -> bool:

@@ -108,6 +108,7 @@ def test_two_metres_away_are_two_metres():
     assert far.violation_in_unit == pytest.approx(3 - x)
     assert solution.eq == far.violation == pytest.approx(10 * (3 - x))
     assert f"far ({3 - x:.2g} m, {10 * (3 - x):.2g} scaled)" in solution.message
+    assert repr(solution) == "Solution(INFEASIBLE, not feasible, x (4, 1))"
     line = next(line for line in solution.report().splitlines() if "far" in line)
     assert f"{3 - x:.2e}" in line and f"{10 * (3 - x):.2e}" in line
     data = json.loads(json.dumps(_solution_data(solution)))["objectives"]
