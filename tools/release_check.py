@@ -1,13 +1,13 @@
 """Try a release as its users get it: builds, contents, and the wheel on two Pythons.
 
-    python tools/release_check.py [--extras cli,plot] [--python PATH ...] [--keep FOLDER]
+    python tools/release_check.py [--extras cli,plot] [--python PATH] [--keep FOLDER]
 
-Builds sdist and wheel from the committed and staged files, checks that the sdist gives
-the same wheel and that both have all files and one version, and installs the wheel into
-fresh environments of the oldest and the newest supported Python of this machine. There,
-in an empty folder and without the checkout, it runs README's example, `posewise doctor`,
-`demo`, `solve` and `check` of a small problem, and `pip check`. It stops at the first
-step that fails, with its output.
+Builds sdist and wheel from the files that git knows, checks that the sdist gives the
+same wheel and that version and contents are right, and installs the wheel into fresh
+environments of the oldest and the newest supported Python of this machine. There, in an
+empty folder and without the checkout, it runs README's example, `posewise doctor`,
+`demo`, `solve` of a small problem, and `pip check`. It stops at the first step that
+fails, with its output. `--python`, several times if need be, names other Pythons.
 """
 
 import argparse
@@ -31,7 +31,10 @@ PROBLEM = """\
 scene:
   models: [table]
   objects:
-    box: {parts: ["Box([0.08, 0.06, 0.12])"], joint: free, pose: [0, 0, 1.2, 1, 0, 0, 0]}
+    box:
+      parts: ["Box([0.08, 0.06, 0.12])"]
+      joint: free
+      position: [0, 0, 1.2]
 placement: {movable: [box], starts: 16}
 predicates: ["OnTopOf(box, table)"]
 """
