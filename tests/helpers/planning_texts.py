@@ -10,7 +10,7 @@ SCENE = b"""name: s
 robot_model_name: r
 robot_state: {joint_state: {name: [j], position: [0.2]}, attached_collision_objects: [
   {link_name: arm, object: {id: tool, operation: 0, header: {frame_id: arm},
-  primitives: [{type: 2, dimensions: [0.1, 0.2]}],
+  primitives: [{type: 3, dimensions: [0.2, 0.1]}],
   primitive_poses: [{position: {x: 0, y: 0, z: 0.1},
   orientation: {x: 0, y: 0, z: 0, w: 1}}]}, touch_links: [arm]}]}
 allowed_collision_matrix: {entry_names: [base, arm],
