@@ -94,13 +94,13 @@ class OnTopOf(SemanticPredicate):
         return Conjunction(parts) if truth else Disjunction(parts, 0.5 * self.bound)
 
     def doubts(self, C: Config) -> Iterator[str]:
-        """Yield a sentence if b moves, but a, which shall stand on it, does not."""
+        """Yield a sentence if b moves, but a, which stands on it, does not."""
         mask = C.tree.model.layout.tree.dof_mask
         a, b = (mask[C.solid_parts(name)].any() for name in (self.a, self.b))
         if b and not a:
             yield (
                 f"OnTopOf({self.a}, {self.b}): {self.b!r} moves, but {self.a!r}, which"
-                " shall be on top of it, does not. The first object is the upper one:"
+                " stands on it, does not. The first object is the upper one:"
                 f" swap them, or let {self.a!r} move, too."
             )
 

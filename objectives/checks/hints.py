@@ -56,7 +56,7 @@ def _standing(
     names = " or ".join(dict.fromkeys(repr(original_name(name)) for name in frames))
     yield (
         f"{objective.name}: no joint moves {names}, so that nothing can change it. Give"
-        ' what shall move a joint (such as joint="free"), or unlock one.'
+        ' one of its frames a joint (such as joint="free"), or unlock one.'
     )
 
 

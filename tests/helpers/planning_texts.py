@@ -56,7 +56,6 @@ box
 1 0 0.5
 0 0 0 1
 0.8 0.8 0.8 1
-0
 * can
 0.1 0.2 0.3
 0 0 0 1
@@ -66,7 +65,25 @@ cylinder
 0 0 0
 0 0 0.7 0.7
 0 0 0 0
-0
+1
+lid
+0 0 0.1
+0 0 0 1
+* wedge
+1
+mesh
+4 4
+0 0 0
+1 0 0
+0 1 0
+0 0 1
+0 1 2
+0 1 3
+0 2 3
+1 2 3
+3 0 0
+0 0 0 1
+0 0 0 0
 .
 """
 KEYFRAMES = b"""<mujoco model="k"><worldbody><body name="a"><freejoint name="f"/>

@@ -121,7 +121,7 @@ def test_a_killed_process_loses_its_chunk_only(tmp_path):
     kept = {file: file.stat().st_mtime_ns for file in folder.glob("solves-*.npz")}
     problems = sum((np.load(file)["problem"].tolist() for file in kept), [])
     assert 20 <= len(problems) < 1200
-    # whole chunks of each share are there, but for the one that was being solved
+    # whole chunks of each share are there: only the one in progress is lost
     for rank in (0, 1):
         mine = sorted(b for b in problems if b % 2 == rank)
         assert mine == list(range(rank, 2 * len(mine), 2))

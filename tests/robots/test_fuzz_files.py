@@ -200,7 +200,7 @@ def annotate(file: Path) -> None:
 
 def plan(file: Path) -> None:
     """A scene of MoveIt, with its robot."""
-    C = pw.load_moveit(file, robot=arm()).config
+    C = pw.load_moveit(file, robot=arm()).world
     assert np.isfinite(C.poses()).all()
 
 
