@@ -6,7 +6,7 @@ JOBS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow test-plain-jit lint docs clean
+.PHONY: demo test test-slow test-plain-jit lint docs release-check clean
 
 demo: $(VENV)/.installed-plot
 	$(BIN)/posewise demo --out out
@@ -29,6 +29,10 @@ lint: $(VENV)/.installed-lint
 
 docs: $(VENV)/.installed-docs
 	$(BIN)/mkdocs build --strict
+
+# wheel and sdist, and the wheel in fresh environments; RELEASE="--extras all" tries all
+release-check: $(VENV)/.made
+	$(BIN)/python tools/release_check.py $(RELEASE)
 
 clean:
 	rm -rf $(VENV) out site build/pictures

@@ -1,10 +1,11 @@
 """Peak memory of large problems, each in a separate process.
 
-    python benchmarks/memory.py [--only starts kitchen]
+    python benchmarks/memory.py [--only starts kitchen batch] [--problems 100000]
 
 starts: 1000 random starts of the path over a wall (`benchmarks/wall.py`), at most 30
 iterations each. kitchen: rai's PR2 in rai's kitchen (both from the package `robotic`),
-a path of 32 slices with all collisions. Prints the peak of the resident memory, and
+a path of 32 slices with all collisions. batch: inverse kinematics of a Panda, in chunks
+of 4096 problems that are kept in a folder. Prints the peak of the resident memory, and
 its value before solving.
 """
 
@@ -12,6 +13,7 @@ import argparse
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -54,7 +56,22 @@ def kitchen() -> list[pw.Solution]:
     return [komo.solve()]
 
 
-PROBLEMS = {f.__name__: f for f in (starts, kitchen)}
+def batch(count: int) -> list[pw.Solution]:
+    """Many problems in chunks."""
+    C = pw.load("panda")
+    C.lock("panda_finger_joint1")
+    komo = pw.KOMO(C)
+    komo.add_control_objective(order=0, scale=0.1)
+    tip = ["panda_hand_tcp"]
+    goal = komo.add_objective(None, FS.position, tip, OT.eq)
+    corners = [0.3, -0.3, 0.3], [0.6, 0.3, 0.6]
+    targets = np.random.default_rng(0).uniform(*corners, (count, 3))
+    with tempfile.TemporaryDirectory() as folder:
+        options = dict(checkpoint_dir=folder, chunk_size=4096, progress=False)
+        return komo.solve_batch({goal: targets}, **options)
+
+
+PROBLEMS = {f.__name__: f for f in (starts, kitchen, batch)}
 
 
 def peak() -> float:
@@ -65,18 +82,22 @@ def peak() -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", nargs="*", choices=PROBLEMS, default=list(PROBLEMS))
+    parser.add_argument("--problems", type=int, default=100_000, help="of batch")
     parser.add_argument("--here", choices=PROBLEMS, help="in this process")
     args = parser.parse_args()
     if args.here:
         before, begin = peak(), time.perf_counter()
-        found = PROBLEMS[args.here]()
+        count = [args.problems] if args.here == "batch" else []
+        found = PROBLEMS[args.here](*count)
         seconds = time.perf_counter() - begin
         print(f"  feasible {np.mean([s.feasible for s in found]):.0%}, {seconds:.0f} s")
         print(f"  peak {peak():.0f} MiB, {before:.0f} of it before", flush=True)
         return
     for name in args.only:
         print(name, flush=True)
-        subprocess.run([sys.executable, __file__, "--here", name], check=True)
+        command = [sys.executable, __file__, "--here", name]
+        command += ["--problems", str(args.problems)]
+        subprocess.run(command, check=True)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 
+from posewise.robots.named_members import NamedMembers
 from posewise.robots.typing import Frames, VectorLike
 from posewise.robots.world.friction import DEFAULT_FRICTION
 
@@ -130,7 +131,7 @@ def _manipulability_symbol(linear: int) -> AnySymbol:
     )
 
 
-class FS(Enum):
+class FS(Enum, metaclass=NamedMembers):
     """Feature symbols; the reference lists frames, dimension and formula of each."""
 
     position = _frame_symbol(

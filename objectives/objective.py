@@ -7,13 +7,14 @@ from functools import cached_property
 import numpy as np
 
 from posewise.features import Feature, FeatureError
+from posewise.robots.named_members import NamedMembers
 from posewise.robots.validation import float_array
 from posewise.solvers import EQ, INEQ, SOS
 
 from .typing import Slices, Times
 
 
-class OT(Enum):
+class OT(Enum, metaclass=NamedMembers):
     """Objective types: cost Σφ², equality φ = 0, inequality φ <= 0."""
 
     sos = SOS

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.robots.config import Config
+from posewise.robots.contact.world_scale import WorldScale
 from posewise.robots.kinematics.manifold import integrate
 
 from .chain.builder import RowLocation, build_chain
@@ -63,6 +64,7 @@ class ProblemCache:
     limits: LastResult[np.ndarray] = field(default_factory=LastResult)
     initial_paths: LastResult[np.ndarray] = field(default_factory=LastResult)
     findings: LastResult[tuple[str, ...]] = field(default_factory=LastResult)
+    scale: LastResult[WorldScale] = field(default_factory=LastResult)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,7 @@ from .chain.contact_forces import ContactForce
 from .chain.contact_paths import contact_forces_along_path
 from .chain.modes import ModeSequence, build_modes
 from .checks.findings import certain_conflicts
+from .checks.hints import hints_on_violated
 from .clearance.avoidance import CollisionAvoidance
 from .clearance.motion_model import motion_parts
 from .clearance.path_clearance import PathClearance, path_clearance
@@ -308,7 +309,9 @@ class Solution:
         if not self.feasible:
             lines.append(self.message)
             if self._record is not None:
-                lines += certain_conflicts(self._record.spec, self.tolerance)
+                spec, violated = self._record.spec, self._violated()
+                lines += certain_conflicts(spec, self.tolerance)
+                lines += hints_on_violated(spec, [r.objective for r in violated])
             lines += self.colliding_pairs()
         return "\n".join(lines)
 

@@ -1,5 +1,6 @@
 """Support: an object straight above, or straight below, another."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import isfinite
 
@@ -91,6 +92,17 @@ class OnTopOf(SemanticPredicate):
         above = _ray_term(self, C, UP, truth is (self.semantics == "document"))
         parts = (contact.relaxed(C, truth), below, above)
         return Conjunction(parts) if truth else Disjunction(parts, 0.5 * self.bound)
+
+    def doubts(self, C: Config) -> Iterator[str]:
+        """Yield a sentence if b moves, but a, which stands on it, does not."""
+        mask = C.tree.model.layout.tree.dof_mask
+        a, b = (mask[C.solid_parts(name)].any() for name in (self.a, self.b))
+        if b and not a:
+            yield (
+                f"OnTopOf({self.a}, {self.b}): {self.b!r} moves, but {self.a!r}, which"
+                " stands on it, does not. The first object is the upper one:"
+                f" swap them, or let {self.a!r} move, too."
+            )
 
     def start_region(
         self, C: Config, name: FrameName

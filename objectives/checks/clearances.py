@@ -1,4 +1,4 @@
-"""Starts in collision, and clearances that no path can keep."""
+"""Starts in collision, doubtful margins, and clearances that no path can keep."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from posewise.robots.config import Config
 from posewise.robots.errors import first_few
 
 from ..problem_spec import ProblemSpec, mode_sequence
-from .demands import clearance_demands
+from .demands import PAIR_SYMBOLS, clearance_demands
 from .situation import Situation, in_words, never_move
 
 SAMPLES = 12
@@ -17,6 +17,35 @@ SAMPLES = 12
 SPREAD = 1e-6
 """Largest difference of distances that are the same [m]; more takes small motions for
 none."""
+
+MAX_OVERLAP = 0.005
+"""Overlap that a negative margin may allow without a warning [m]: models of bodies are
+seldom more exact."""
+MAX_MARGIN = 5.0
+"""Margin from which it is taken for millimetres [m]; fewer miss mistakes."""
+
+
+def doubtful_margins(spec: ProblemSpec) -> Iterator[str]:
+    """Yield a sentence for each margin that lets bodies overlap, or is enormous."""
+    margins = {
+        o.name: float(np.asarray(o.feature.options["margin"]))
+        for o in spec.objectives
+        if o.feature.symbol.name in PAIR_SYMBOLS and "margin" in o.feature.options
+    }
+    if spec.avoidance is not None:
+        margins["avoid_collisions"] = spec.avoidance.margin
+    for name, margin in margins.items():
+        if margin < -MAX_OVERLAP:
+            yield (
+                f"{name}: margin is {1e3 * margin:.4g} mm, so that bodies may overlap"
+                f" by {-1e3 * margin:.4g} mm. Give the distance to keep, which is"
+                " positive, in metres."
+            )
+        elif margin > MAX_MARGIN:
+            yield (
+                f"{name}: margin is {margin:.4g} m. Margins are in metres: divide"
+                " millimetres by 1000."
+            )
 
 
 def collision_at_start(spec: ProblemSpec, tolerance: float) -> Iterator[str]:

@@ -1,8 +1,9 @@
 """Findings on a problem, as sentences: on starts and goals, and on what cannot be met.
 
-Starts outside of their limits or in collision, and goals that collide, are told before
-a solve, which goes on all the same. What makes a solve fail for certain, such as a
-target out of reach, is told when it has failed.
+Starts outside of their limits or in collision, goals that collide, and numbers that are
+very likely in another unit, are told before a solve, which goes on all the same. What
+makes a solve fail for certain, such as a target out of reach, is told when it has
+failed.
 """
 
 import warnings
@@ -14,10 +15,15 @@ from posewise.robots.errors import ProblemWarning, first_few
 
 from ..objective import Objective
 from ..problem_spec import ProblemSpec
-from .clearances import clearances_at_fixed_distance, collision_at_start
+from .clearances import (
+    clearances_at_fixed_distance,
+    collision_at_start,
+    doubtful_margins,
+)
 from .goals import goals_in_collision, goals_outside_of_limits
 from .limits import start_outside_of_limits
 from .reach import targets_out_of_reach
+from .units import likely_degrees, likely_millimetres, tolerance_below_precision
 
 MAX_FINDINGS = 3
 """Number of findings that the warning of a batch has; more make it longer."""
@@ -71,6 +77,10 @@ def warn_of_problems_in_batch(
 def _find(spec: ProblemSpec, tolerance: float) -> tuple[str, ...]:
     return tuple(
         chain(
+            likely_degrees(spec.config),
+            likely_millimetres(spec),
+            tolerance_below_precision(tolerance),
+            doubtful_margins(spec),
             start_outside_of_limits(spec.config),
             collision_at_start(spec, tolerance),
             goals_in_collision(spec, tolerance),

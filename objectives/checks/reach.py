@@ -25,6 +25,9 @@ RELATIVE = FS.positionRel.symbol, FS.poseRel.symbol
 REACH_TOLERANCE = 1e-6
 """Excess over the reach that is no finding [m]; more ignores larger ones."""
 
+MIN_MILLIMETRES = 50.0
+"""Distance divided by the reach from which a target may be in millimetres."""
+
 
 def targets_out_of_reach(spec: ProblemSpec) -> Iterator[str]:
     """Yield a sentence for each position target farther away than the chain reaches."""
@@ -45,8 +48,14 @@ def targets_out_of_reach(spec: ProblemSpec) -> Iterator[str]:
                 f"{objective.name}: its target {np.round(place, 4).tolist()} is"
                 f" {distance:.3f} m from the base of the joints that move"
                 f" {original_name(frame)!r}, farther than they reach ({reach:.3f}"
-                " m, all links stretched out)."
+                f" m, all links stretched out).{_unit_hint(distance, reach)}"
             )
+
+
+def _unit_hint(distance: float, reach: float) -> str:
+    """Return a hint at millimetres if a distance is within reach once divided."""
+    is_likely = MIN_MILLIMETRES * reach < distance < 1000 * reach
+    return " Lengths are in metres: divide millimetres by 1000." if is_likely else ""
 
 
 def _sets_position(objective: Objective) -> bool:

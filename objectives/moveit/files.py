@@ -126,12 +126,11 @@ class _SceneText:
         if kind == "plane":
             return "plane", {"coef": self._numbers(4)}
         if kind == "mesh":
-            vertices, triangles = map(int, self._numbers(2))
+            vertices, triangles = self._integers(2)
             return "mesh", {
                 "vertices": [self._numbers(3) for _ in range(vertices)],
                 "triangles": [
-                    {"vertex_indices": [int(i) for i in self._numbers(3)]}
-                    for _ in range(triangles)
+                    {"vertex_indices": self._integers(3)} for _ in range(triangles)
                 ],
             }
         if kind not in DIMENSIONS:
@@ -159,8 +158,14 @@ class _SceneText:
             raise self._error(f"got {' '.join(words)!r}, expected {count} numbers")
         return numbers
 
+    def _integers(self, count: int) -> list[int]:
+        numbers = self._numbers(count)
+        if not all(0 <= x < MAX_FILE_LENGTH for x in numbers):
+            raise self._error(f"got {numbers}, expected {count} counts or indices")
+        return [int(x) for x in numbers]
+
     def _count(self, line: str) -> int:
-        if not line.isdigit():
+        if not (line.isascii() and line.isdigit() and len(line) < 10):
             raise self._error(f"got {line!r}, expected a number of shapes or frames")
         return int(line)
 

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.robots.errors import LoadError
-from posewise.robots.validation import CONVERSION_ERRORS
+from posewise.robots.validation import CONVERSION_ERRORS, MAX_NUMBER, is_bounded
 
 PLANNER_SETTINGS = frozenset(
     "header stamp seq name is_diff weight planner_id pipeline_id num_planning_attempts"
@@ -100,12 +100,12 @@ class Message:
         value = self.value(key, [0.0] * len(letters))
         if isinstance(value, dict):
             value = [value.get(letter, 0.0) for letter in letters]
-        expected = f"{len(letters)} finite numbers: {', '.join(letters)}"
+        expected = f"{len(letters)} numbers up to {MAX_NUMBER:g}: {', '.join(letters)}"
         try:
             vector = np.asarray(value, float)
         except CONVERSION_ERRORS:
             raise self.fail(key, expected) from None
-        if vector.shape != (len(letters),) or not np.isfinite(vector).all():
+        if vector.shape != (len(letters),) or not is_bounded(vector):
             raise self.fail(key, expected)
         return vector
 

@@ -16,6 +16,7 @@ from posewise.robots.geometry.shapes import (
     Sphere,
 )
 from posewise.robots.kinematics.transforms import pose_multiply
+from posewise.robots.validation import CONVERSION_ERRORS, MAX_NUMBER, is_bounded
 
 from .messages import Message
 
@@ -95,21 +96,24 @@ def _mesh(message: Message) -> Shape:
     try:
         corners = np.asarray(vertices, float).reshape(-1, 3)
         triangles = np.asarray(faces, int).reshape(-1, 3)
-    except (TypeError, ValueError):
+    except CONVERSION_ERRORS:
         raise message.fail("triangles", "triples of indices of vertices") from None
     if len(triangles) and not (0 <= triangles).all() & (triangles < len(corners)).all():
         raise message.fail("triangles", f"indices from 0 to {len(corners) - 1}")
-    if not len(triangles) or not np.isfinite(corners).all():
-        raise ConfigError("no triangles of finite vertices")
-    return Mesh(trimesh.Trimesh(corners, triangles))
+    if not len(triangles) or not is_bounded(corners):
+        raise ConfigError(f"no triangles of vertices up to {MAX_NUMBER:g} m")
+    # vertices are not merged, which overflows where they are far away
+    return Mesh(trimesh.Trimesh(corners, triangles, process=False))
 
 
 def _plane(message: Message, pose: Float[np.ndarray, "7"]) -> PosedShape:
     """Return a half-space below the plane a x + b y + c z + d = 0, and its pose."""
     *normal, d = message.numbers("coef", [0, 0, 0, 0]).reshape(-1).tolist()
+    largest = float(np.abs(normal).max())
+    if not largest or not is_bounded(d / largest):
+        raise ConfigError("its normal is zero, or it is too far away")
+    normal, d = [x / largest for x in normal], d / largest
     length = float(np.linalg.norm(normal))
-    if not length:
-        raise ConfigError("its normal is zero")
     n = np.array(normal) / length
     place = np.array([*(-d / length * n), *_turn_of_z(n)])
     return Plane(), pose_multiply(pose, place)

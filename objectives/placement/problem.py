@@ -12,6 +12,7 @@ from posewise.features import FS, Feature
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName, Frames
 
+from ..checks.doubts import warn_of_doubts
 from ..interval import SupportsObjectives
 from ..komo import KOMO
 from ..objective import OT, ObjectiveError
@@ -100,6 +101,7 @@ def solve_placement(
             improve = improve_witnesses if joints else improve_poses
             improve.append(constraint.improve_starts)
             witness_joints |= joints
+    warn_of_doubts(constraints, world)
     if region is None:
         corners = default_region(world, names)
     else:

@@ -1,10 +1,14 @@
 """Mode switches: the attachment itself, and continuity constraints at the switch."""
 
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
 
 from posewise.features import FS, Feature
+from posewise.robots.config import Config
+from posewise.robots.contact.hands import subtree_indices
+from posewise.robots.errors import ProblemWarning
 
 from ..chain.modes import ModeSwitch
 from ..objective import OT, Objective, ObjectiveError, select_slices
@@ -36,6 +40,7 @@ def make_mode_switch(
     label = f"mode {mode} [{parent}, {frame}]"
     slices = select_slices(times, spec.slices_per_phase, spec.T, label)
     spec.world.index(parent), spec.world.index(frame)
+    _warn_if_swapped(spec.world, parent, frame)
     # Into the switch the frame is at rest relative to what carried it before.
     carriers = [s.parent for s in spec.switches if s.frame == frame]
     if carriers:
@@ -54,3 +59,20 @@ def make_mode_switch(
                 Objective(f"{label} no acceleration", steady, OT.eq, (t + 1,))
             )
     return ModeSwitch(slices[0], mode, parent, frame), tuple(objectives)
+
+
+def _warn_if_swapped(C: Config, parent: str, frame: str) -> None:
+    """Warn if nothing with a shape is attached to something that has one."""
+
+    def has_shape(name: str) -> bool:
+        below = subtree_indices(C.tree, C.index(name))
+        return any(C.frames[i].geometries for i in below)
+
+    if has_shape(parent) and not has_shape(frame):
+        warnings.warn(
+            f"frames are [{parent!r}, {frame!r}]: {frame!r}, which has no shape, is"
+            f" attached to {parent!r}. The first frame carries, the second is carried:"
+            " swap them.",
+            ProblemWarning,
+            stacklevel=4,
+        )

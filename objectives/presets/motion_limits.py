@@ -1,11 +1,13 @@
 """Limits of the velocity, acceleration and jerk of joints as inequalities."""
 
+import warnings
 from collections.abc import Iterator
 
 import numpy as np
 
 from posewise.features import FS, Feature
 from posewise.robots.config import Config
+from posewise.robots.errors import ProblemWarning, first_few
 from posewise.robots.typing import Frames, VectorLike
 from posewise.robots.validation import number
 
@@ -15,6 +17,10 @@ from ..trajectory.limits import parse_limits
 SPARE = 1e-3
 """Part of a limit that is kept free, in scaled units: the default tolerance, so that
 rows within it are within the limit."""
+MAX_TURN_RATIO = 10.0
+"""Speed of a rotation divided by the model's from which it may be in degrees."""
+MAX_SLIDE_RATIO = 100.0
+"""Speed of a slide divided by the model's from which it may be in millimetres."""
 
 
 def motion_limits(
@@ -46,6 +52,8 @@ def motion_limits(
     for label, symbol, given in kinds:
         if given is not None:
             limits = parse_limits(label, given, C.coordinate_names)
+            if label == "velocity":
+                _warn_of_high_speeds(C, limits)
         else:
             limits = C.max_velocity if label == "velocity" else np.full(C.nq, np.inf)
         # Entries of quaternions are no motion by themselves.
@@ -64,4 +72,22 @@ def motion_limits(
             f"No limit of {', '.join(chosen[:4])}{', …' * (len(chosen) > 4)} is known:"
             " the model has no speed limits there; give velocity=, acceleration= or"
             " jerk=."
+        )
+
+
+def _warn_of_high_speeds(C: Config, limits: np.ndarray) -> None:
+    """Warn of finite speed limits (nq,) that the model's own are far below."""
+    own = C.max_velocity
+    is_angle = C.kinematics().tree.is_angle
+    highest = np.where(is_angle, MAX_TURN_RATIO, MAX_SLIDE_RATIO) * own
+    found = np.flatnonzero(np.isfinite(limits) & (limits > highest))
+    if len(found):
+        names = C.coordinate_names
+        parts = [f"{limits[i]:.4g} of {names[i]} ({own[i]:.4g})" for i in found]
+        warnings.warn(
+            "velocity is far above what the model allows (in parentheses):"
+            f" {first_few(parts)}. Speeds are in rad/s and m/s, not in degrees or"
+            " millimetres.",
+            ProblemWarning,
+            stacklevel=4,
         )

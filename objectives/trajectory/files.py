@@ -4,15 +4,16 @@ import csv
 import json
 import re
 import warnings
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from posewise.robots.array_files import read_npz
 from posewise.robots.errors import LoadError, first_few
 from posewise.robots.typing import StrPath
+from posewise.robots.validation import CONVERSION_ERRORS
 
 from ..objective import ObjectiveError
 
@@ -51,6 +52,8 @@ def read_trajectory(file: StrPath) -> TrajectoryArrays:
         return read(path)
     except OSError as error:
         raise LoadError(f"{path} cannot be read: {error.strerror or error}.") from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise LoadError(f"{path} cannot be read as text: {error}.") from None
 
 
 def check_suffix(file: StrPath) -> None:
@@ -115,20 +118,18 @@ def _write_npz(path: Path, arrays: TrajectoryArrays) -> None:
 
 
 def _read_npz(path: Path) -> TrajectoryArrays:
+    data = read_npz(path)
+    missing = [name for name in TrajectoryArrays._fields if name not in data]
+    if missing:
+        raise LoadError(
+            f"{path} has the arrays {first_few(list(data)) or 'of no name'}; expected"
+            f" also {', '.join(missing)}."
+        )
+    names, *numbers = (data[name] for name in TrajectoryArrays._fields)
     try:
-        with np.load(path, allow_pickle=False) as data:
-            missing = [name for name in TrajectoryArrays._fields if name not in data]
-            if missing:
-                raise LoadError(
-                    f"{path} has the arrays {first_few(list(data))}; expected also"
-                    f" {', '.join(missing)}."
-                )
-            names, *numbers = (data[name] for name in TrajectoryArrays._fields)
-            values = [array.astype(float) for array in numbers]
-    except (ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
-        if isinstance(error, LoadError):
-            raise
-        raise LoadError(f"{path} is no NPZ file of numbers: {error}.") from None
+        values = [array.astype(float) for array in numbers]
+    except CONVERSION_ERRORS as error:
+        raise LoadError(f"{path}: expected arrays of numbers: {error}.") from None
     return TrajectoryArrays(tuple(map(str, np.atleast_1d(names))), *values)
 
 
@@ -174,10 +175,10 @@ def joint_trajectory_message(arrays: TrajectoryArrays) -> dict[str, Any]:
 def _read_json(path: Path) -> TrajectoryArrays:
     try:
         message = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise LoadError(f"{path} is no JSON: {error}.") from None
     try:
-        names, points = tuple(map(str, message["joint_names"])), message["points"]
+        names, points = tuple(map(str, message["joint_names"])), [*message["points"]]
     except (KeyError, TypeError):
         raise LoadError(
             f"{path} is no JointTrajectory; expected the fields joint_names and points."
@@ -190,7 +191,7 @@ def _read_json(path: Path) -> TrajectoryArrays:
             for quantity in ("positions", "velocities", "accelerations"):
                 row += _numbers(point[quantity], len(names))
             rows.append(row)
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, *CONVERSION_ERRORS) as error:
             reason = f"{error} is missing" if isinstance(error, KeyError) else error
             raise LoadError(
                 f"{path}: point {k}: {reason}; expected time_from_start (sec, nanosec)"

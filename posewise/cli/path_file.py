@@ -2,7 +2,6 @@
 
 import csv
 import json
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.objectives.trajectory.trajectory import Trajectory
+from posewise.robots.array_files import read_npz
 from posewise.robots.config import Config
 from posewise.robots.errors import LoadError, first_few, unknown_name
 from posewise.robots.validation import CONVERSION_ERRORS
@@ -68,6 +68,8 @@ def read_path_file(file: Path, C: Config) -> PathFile:
         values, times, names = readers[file.suffix.lower()](file)
     except OSError as error:
         raise LoadError(f"{file} cannot be read: {error.strerror or error}.") from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise LoadError(f"{file} cannot be read as text: {error}.") from None
     if values.ndim != 2 or not len(values) or not np.isfinite(values).all():
         raise LoadError(
             f"{file}: the path has shape {values.shape}, expected a row of finite"
@@ -116,7 +118,7 @@ def _columns(file: Path, C: Config, names: list[str] | None, count: int) -> np.n
 def _read_json(file: Path) -> Contents:
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise LoadError(f"{file} is no JSON: {error}.") from None
     if isinstance(data, dict) and "points" in data:
         return _read_trajectory(file)
@@ -126,12 +128,7 @@ def _read_json(file: Path) -> Contents:
 
 
 def _read_npz(file: Path) -> Contents:
-    try:
-        with np.load(file, allow_pickle=False) as data:
-            arrays = dict(data)
-    except (ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
-        raise LoadError(f"{file} cannot be read as .npz: {error}.") from None
-    return _from_mapping(file, arrays)
+    return _from_mapping(file, read_npz(file))
 
 
 def _from_mapping(file: Path, data: dict[str, Any]) -> Contents:

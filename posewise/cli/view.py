@@ -1,7 +1,6 @@
 """`posewise view`: worlds and solutions, in the browser or as a page."""
 
 import webbrowser
-import zipfile
 from argparse import Namespace
 from pathlib import Path
 from time import sleep
@@ -9,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from posewise.robots.array_files import read_npz
 from posewise.robots.config import Config
 from posewise.robots.errors import LoadError
 from posewise.robots.loaders.dispatch import Packages
@@ -64,11 +64,7 @@ def _load_world(file: Path, packages: Packages) -> Config:
 
 def _load_solution(C: Config, file: Path) -> tuple[Config, Any, float]:
     """Return the world at a solution, its path or None, and the time step [s]."""
-    try:
-        with np.load(file, allow_pickle=False) as data:
-            arrays = dict(data)
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise LoadError(f"{file} cannot be read as .npz: {error}.") from None
+    arrays = read_npz(file)
     if "path" in arrays and "times" in arrays:
         joints = arrays.get("joints", np.array(C.joint_names)).tolist()
         if joints != list(C.joint_names):

@@ -33,7 +33,7 @@ def warn_of_huge_shapes(
         frames: all frames.
         involved: indices of those whose collisions are asked for, in any shape.
     """
-    root, moves, reach = _chains(frames)
+    root, moves, reach = robot_chains(frames)
     limit = np.maximum(MIN_EXTENT, MIN_RATIO * reach[root])
     asked = np.unique(involved)
     candidates = asked[moves[asked] & (reach[root[asked]] > 0)]
@@ -43,8 +43,14 @@ def warn_of_huge_shapes(
 
 
 @lru_cache(maxsize=64)
-def _chains(frames: tuple[Frame, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return each frame's root, whether joints move it, and the reach of each root."""
+def robot_chains(
+    frames: tuple[Frame, ...],
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return each frame's root, whether joints move it, and the reach of each root.
+
+    The reach is the length of the longest chain of joints [m]; slides without limits
+    count nothing.
+    """
     root = robot_roots(frames)
     length, moves = np.zeros(len(frames)), np.zeros(len(frames), bool)
     reach = np.zeros(len(frames))

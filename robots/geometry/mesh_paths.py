@@ -44,6 +44,8 @@ class MeshLocator:
     def find(self, name: str) -> Path | None:
         """Return the file of a mesh name; record an unusable one and return None."""
         reason = "not found"
+        if self.folder is not None and not _URI.fullmatch(name):
+            reason = f"not found in {self.folder}"
         for root, path in self._candidates(name.strip().replace("\\", "/")):
             if not is_existing_file(path):
                 continue

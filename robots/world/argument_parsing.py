@@ -34,6 +34,8 @@ from ..validation import (
 )
 from .frame import Geometry, Joint
 
+POSE_LAYOUT = "(px, py, pz, w, x, y, z)"
+QUATERNION_LAYOUT = "(w, x, y, z)"
 MAX_EXCESS = 1e-6
 """Largest excess of a value over a joint's limits that counts as none [m or rad]: files
 round their numbers."""
@@ -107,11 +109,21 @@ def parse_part(label: str, k: int, part: Part) -> Geometry:
     return replace(parse_geometry(shape), pose=parse_pose(pose_label, None, None, pose))
 
 
-def finite_vector(label: str, value: object, size: int) -> np.ndarray:
-    """Return exactly `size` numbers, each at most `MAX_NUMBER` in size."""
+def finite_vector(label: str, value: object, size: int, layout: str = "") -> np.ndarray:
+    """Return exactly `size` numbers, each at most `MAX_NUMBER` in size.
+
+    Args:
+        label: of the value, the subject of messages.
+        value: anything.
+        size: number of entries.
+        layout: what the entries are, for the message, such as "(w, x, y, z)".
+    """
     array = float_array(label, value, f"{size} numbers")
     if array.shape != (size,):
-        raise ConfigError(f"{label} has shape {array.shape}, expected ({size},).")
+        entries = f": {layout}" if layout else ""
+        raise ConfigError(
+            f"{label} has shape {array.shape}, expected ({size},){entries}."
+        )
     if not is_bounded(array):
         raise ConfigError(
             f"{label} is {array.tolist()}: NaN, infinite, or larger than"
@@ -138,7 +150,7 @@ def parse_pose(
             raise ConfigError(
                 f"{label}: give pose or position and quaternion, not both."
             )
-        full = finite_vector(f"pose of {label}", pose, 7)
+        full = finite_vector(f"pose of {label}", pose, 7, POSE_LAYOUT)
         position, quaternion = full[:3], full[3:]
     p = (
         np.zeros(3)
@@ -147,7 +159,7 @@ def parse_pose(
     )
     q = IDENTITY[3:]
     if quaternion is not None:
-        q = finite_vector(f"quaternion of {label}", quaternion, 4)
+        q = finite_vector(f"quaternion of {label}", quaternion, 4, QUATERNION_LAYOUT)
         if not _has_direction(q):
             raise ConfigError(
                 f"{label}: the quaternion is zero, expected (w, x, y, z) of length 1."

@@ -276,6 +276,7 @@ class FrameTree:
             raise ConfigError(
                 f"{label} has shape {q.shape}, expected ({self.nq},): one number for"
                 f" each coordinate of {', '.join(self.joint_names) or 'no joint'}."
+                f"{' lock(names) holds joints still.' * (q.size < self.nq)}"
             )
         if not np.isfinite(q).all():
             bad = self.coordinate_names[int(np.argmin(np.isfinite(q)))]

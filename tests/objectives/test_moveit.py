@@ -382,7 +382,13 @@ def test_position_goals_are_met(tmp_path, robot, kind):
 
 
 @pytest.mark.parametrize(
-    "tolerances", [(1e-4, 1e-4, 1e-4), (0.1, 0.2, 0.3), (0.1, 0.1, 3.2), (0.1, 7, 7)]
+    "tolerances",
+    [
+        (1e-4, 1e-4, 1e-4),
+        pytest.param((0.1, 0.2, 0.3), marks=pytest.mark.slow),
+        (0.1, 0.1, 3.2),
+        pytest.param((0.1, 7, 7), marks=pytest.mark.slow),
+    ],
 )
 def test_orientation_goals_are_met(tmp_path, robot, tolerances):
     # Turned by 0.4 about z, then by 0.9 about the new y axis: j1 and j2 + j3 reach it.

@@ -143,7 +143,7 @@ def by_scipy(nlp: pw.NLP, method: str) -> np.ndarray:
     [
         (lambda: arm(0, 1), "SLSQP"),
         (lambda: arm(2, 8), "SLSQP"),
-        (lambda: arm(2, 8), "trust-constr"),
+        pytest.param(lambda: arm(2, 8), "trust-constr", marks=pytest.mark.slow),
     ],
     ids=["IK", "path", "path by trust regions"],
 )

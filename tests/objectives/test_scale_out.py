@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +18,8 @@ SMALL = dict(devices=1, processes=1, joints=2, slices=1, problems=10, mesh=False
 PLAIN = dict(rank=0, port=0, checkpoint_dir=None)
 
 
-def run(tmp_path, **given) -> list[dict[str, np.ndarray]]:
-    """Return the results of each process."""
+def start(tmp_path, **given) -> tuple[list[subprocess.Popen], list[Path]]:
+    """Return processes that solve a batch, and the files of their results."""
     given = {**SMALL, **PLAIN, **given}
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -31,12 +32,23 @@ def run(tmp_path, **given) -> list[dict[str, np.ndarray]]:
         env = {**os.environ, "JAX_PLATFORMS": "cpu"}
         pipe = dict(stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         started.append(subprocess.Popen(command, env=env, **pipe))
+    return started, outs
+
+
+def end(started: list[subprocess.Popen]) -> None:
+    """Kill processes that still run."""
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def run(tmp_path, **given) -> list[dict[str, np.ndarray]]:
+    """Return the results of each process."""
+    started, outs = start(tmp_path, **given)
     try:
         said = [process.communicate(timeout=400)[0] for process in started]
     finally:
-        for process in started:
-            process.kill()
-            process.wait()
+        end(started)
     if any(process.returncode for process in started):
         raise RuntimeError("\n".join(said))
     return [dict(np.load(out)) for out in outs]
@@ -86,3 +98,34 @@ def test_two_processes_share_a_store(tmp_path):
 def test_processes_that_disagree_are_told(tmp_path):
     with pytest.raises(RuntimeError, match="different problems: other numbers"):
         run(tmp_path, processes=2, mesh=True, strange=1)
+
+
+@pytest.mark.slow
+def test_a_killed_process_loses_its_chunk_only(tmp_path):
+    folder, given = tmp_path / "store", dict(problems=1200)
+    started, outs = start(
+        tmp_path, processes=2, mesh=True, checkpoint_dir=str(folder), **given
+    )
+    try:
+        # rank 1 solves the odd problems
+        odd = lambda file: int(file.stem.removeprefix("solves-")) % 2
+        deadline = time.monotonic() + 120
+        while sum(map(odd, folder.glob("solves-*.npz"))) < 5:
+            assert time.monotonic() < deadline and started[1].poll() is None
+            time.sleep(0.01)
+        started[1].kill()
+        started[1].wait()
+    finally:
+        end(started)
+    assert not any(out.exists() for out in outs)
+    kept = {file: file.stat().st_mtime_ns for file in folder.glob("solves-*.npz")}
+    problems = sum((np.load(file)["problem"].tolist() for file in kept), [])
+    assert 20 <= len(problems) < 1200
+    # whole chunks of each share are there: only the one in progress is lost
+    for rank in (0, 1):
+        mine = sorted(b for b in problems if b % 2 == rank)
+        assert mine == list(range(rank, 2 * len(mine), 2))
+    (again,) = run(tmp_path, checkpoint_dir=str(folder), **given)
+    assert all(file.stat().st_mtime_ns == then for file, then in kept.items())
+    (fresh,) = run(tmp_path, **given)
+    same(again, fresh)

@@ -87,7 +87,9 @@ def test_derivatives_are_nan_out_of_reach(reach, how, is_jitted):
         assert np.isnan(got[..., :2]).all()
 
 
-@pytest.mark.parametrize("how", ["jacfwd", "jacrev"])
+@pytest.mark.parametrize(
+    "how", [pytest.param("jacfwd", marks=pytest.mark.slow), "jacrev"]
+)
 def test_a_bad_target_of_a_batch_spoils_no_other(reach, how):
     batch = np.array([GOOD, FAR, UNKNOWN, NEAR])
     derivative = getattr(jax, how)(reach, has_aux=True)

@@ -1,7 +1,11 @@
 """Files broken at random are read or refused: no crash, no hang, no NaN, no peeking."""
 
+import json
+import tempfile
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -9,10 +13,12 @@ import pytest
 import trimesh
 from helpers.bddl_texts import PACKING
 from helpers.fuzzing import NUMBER, careful, mutated
+from helpers.planning_texts import KEYFRAMES, REQUEST, SCENE, SCENE_TEXT, SRDF
 from helpers.problem_files import RICH
 
 import posewise as pw
 from posewise import logic
+from posewise.cli.path_file import read_path_file
 from posewise.cli.problem_file import (
     make_path_problem,
     make_placement_arguments,
@@ -175,9 +181,62 @@ def state(file: Path) -> None:
         make_placement_arguments(problem)
 
 
+def arm() -> pw.Config:
+    """The robot of the SRDF and of MoveIt's messages."""
+    C = pw.Config()
+    C.add_frame("base", shape=pw.Box([0.1, 0.1, 0.1]))
+    C.add_frame("arm", "base", position=[0, 0, 0.3], joint="hingeX", limits=[[-1], [1]])
+    C.add_frame("j", "arm", joint="hingeX", limits=[[-1], [1]], shape=pw.Sphere(0.1))
+    return C
+
+
+def annotate(file: Path) -> None:
+    """An SRDF of a world that has its robot."""
+    C = arm()
+    C.read_srdf(file)
+    for values in C.named_states.values():
+        assert all(np.isfinite(value).all() for value in values.values())
+
+
+def plan(file: Path) -> None:
+    """A scene of MoveIt, with its robot."""
+    C = pw.load_moveit(file, robot=arm()).world
+    assert np.isfinite(C.poses()).all()
+
+
+def demand(file: Path) -> None:
+    """A request of MoveIt, in an intact scene."""
+    scene = file.with_name("scene.yaml")
+    scene.write_bytes(SCENE)
+    pw.load_moveit(scene, file, arm())
+
+
+def recall(file: Path) -> None:
+    """A trajectory, by the library and by the command line."""
+    with suppress(pw.LoadError):
+        assert np.isfinite(pw.Trajectory.load(file).times).all()
+    read_path_file(file, arm())
+
+
+def motion(suffix: str) -> bytes:
+    """A trajectory of two joints, as a file."""
+    C = arm()
+    komo = pw.KOMO(C, 1, 3, 1)
+    komo.add_control_objective(1)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / f"m.{suffix}"
+        komo.solve().resample(0.2).save(file)
+        return file.read_bytes()
+
+
 def mesh(kind: str) -> bytes:
     made = trimesh.creation.box([1, 2, 3]).export(file_type=kind)
     return made if isinstance(made, bytes) else made.encode()
+
+
+def as_json(text: bytes) -> bytes:
+    yaml = pytest.importorskip("yaml", reason="YAML needs pyyaml")
+    return json.dumps(yaml.safe_load(text)).encode()
 
 
 def h5() -> bytes:
@@ -203,6 +262,16 @@ CASES: dict[str, Case] = {
     "a cupboard": ("m.urdf", lambda: (DATA_DIR / "cupboard.urdf").read_bytes(), build),
     "MJCF": ("m.xml", lambda: MJCF, build),
     "g": ("m.g", lambda: G, build),
+    "keyframes": ("m.xml", lambda: KEYFRAMES, build),
+    "SRDF": ("m.srdf", lambda: SRDF, annotate),
+    "a scene of MoveIt": ("m.yaml", lambda: SCENE, plan),
+    "a scene in JSON": ("m.json", lambda: as_json(SCENE), plan),
+    "a scene as text": ("m.scene", lambda: SCENE_TEXT, plan),
+    "a request of MoveIt": ("m.yaml", lambda: REQUEST, demand),
+    **{
+        f"a trajectory ({kind})": (f"m.{kind}", partial(motion, kind), recall)
+        for kind in ("csv", "json", "npz")
+    },
     "g in YAML": ("m.yml", lambda: YML, build),
     "BDDL": ("m.bddl", PACKING.encode, define),
     "a path problem": ("m.yaml", RICH.encode, state),
@@ -231,7 +300,8 @@ def fuzz(name: str, folder: Path, seeds: range) -> None:
     file, make, read = CASES[name]
     good, path = make(), folder / file
     path.write_bytes(good)
-    with careful(folder):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
         read(path)
     for seed in seeds:
         path.write_bytes(mutated(good, np.random.default_rng(seed)))

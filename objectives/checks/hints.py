@@ -1,0 +1,80 @@
+"""Hints for violated objectives: frames that nothing moves, and turned quaternions."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from posewise.features.table import FS
+from posewise.robots.config import Config
+
+from ..chain.modes import original_name
+from ..objective import Objective
+from ..problem_spec import ProblemSpec, mode_sequence
+
+ORIENTATIONS = frozenset(
+    symbol.symbol
+    for symbol in (
+        FS.pose,
+        FS.poseDiff,
+        FS.poseRel,
+        FS.quaternion,
+        FS.quaternionDiff,
+        FS.quaternionRel,
+    )
+)
+HALF_TURN_ABOUT_Z = np.array([0.0, 0.0, 0.0, 1.0])
+"""As (w, x, y, z); as (x, y, z, w) it is no turn at all."""
+
+
+def hints_on_violated(
+    spec: ProblemSpec, violated: Sequence[Objective]
+) -> Iterator[str]:
+    """Yield sentences on what makes objectives fail, as far as their frames tell it.
+
+    Args:
+        spec: the problem.
+        violated: its objectives that do not hold at a solution.
+    """
+    modes = mode_sequence(spec)
+    for objective in violated:
+        mode = modes.at(objective.slices[-1])
+        frames = mode.on_active_frames(objective.feature).frames
+        yield from _standing(mode.config, objective, frames)
+        yield from _turned(mode.config, objective, frames)
+
+
+def _standing(
+    C: Config, objective: Objective, frames: tuple[str, ...]
+) -> Iterator[str]:
+    """Yield a sentence if no joint moves any frame of an objective."""
+    kind = objective.feature.symbol.input_kind
+    if objective.feature.order or kind != "poses" or not frames:
+        return
+    mask = C.tree.model.layout.tree.dof_mask
+    if mask[[C.index(name) for name in frames]].any():
+        return
+    names = " or ".join(dict.fromkeys(repr(original_name(name)) for name in frames))
+    yield (
+        f"{objective.name}: no joint moves {names}, so that nothing can change it. Give"
+        ' one of its frames a joint (such as joint="free"), or unlock one.'
+    )
+
+
+def _turned(C: Config, objective: Objective, frames: tuple[str, ...]) -> Iterator[str]:
+    """Yield a sentence if a goal is turned just as (x, y, z, w) of no turn would be."""
+    if objective.feature.symbol not in ORIENTATIONS:
+        return
+    turned = [n for n in frames if _is_half_turn(C.frames[C.index(n)].origin[3:])]
+    target = objective.feature.target
+    if target is not None and np.size(target) in (4, 7):
+        turned += ["its target"] * _is_half_turn(np.ravel(target)[-4:])
+    for name in turned:
+        owner = name if name == "its target" else repr(original_name(name))
+        yield (
+            f"{objective.name}: {owner} is turned by half a turn about z. Quaternions"
+            " are (w, x, y, z): no turn is [1, 0, 0, 0], not [0, 0, 0, 1]."
+        )
+
+
+def _is_half_turn(quaternion: np.ndarray) -> bool:
+    return bool(np.array_equal(np.abs(quaternion), HALF_TURN_ABOUT_Z))

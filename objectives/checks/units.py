@@ -1,0 +1,104 @@
+"""Numbers that are very likely in another unit than rad, m and the tolerance's own.
+
+Each check is narrow on purpose: a warning of a problem that is right is worse than none
+of a mistake, which the report of the failed solve may still tell.
+"""
+
+from collections.abc import Iterator
+
+import jax.numpy as jnp
+import numpy as np
+
+from posewise.robots.config import Config
+from posewise.robots.contact.world_scale import WorldScale
+from posewise.robots.errors import first_few
+
+from ..problem_spec import ProblemSpec
+
+FULL_TURN = 2 * np.pi
+MIN_DEGREE_RANGE = 2 * FULL_TURN
+"""Range of limits from which they may be degrees [rad]: real joints turn less, or have
+odd limits."""
+TYPICAL_DEGREES = 90, 120, 135, 150, 180, 270, 360
+"""Limits that data sheets give in degrees; one of them must be among the joints'."""
+MIN_DISTANCE = 100.0
+"""Distance from all robots from which a frame may be in millimetres [m]."""
+MIN_DISTANCE_RATIO = 100.0
+"""Distance from all robots divided by their reach from which a frame is."""
+ROUNDING_ERRORS = 10.0
+"""Rounding errors of numbers near 1, in a row of a feature, as multiples of epsilon."""
+
+
+def likely_degrees(C: Config) -> Iterator[str]:
+    """Yield sentences on angles of joints that are very likely degrees.
+
+    Of joints without limits these are whole numbers beyond a full turn: wheels that
+    have turned so far are at no whole number. Starts outside of limits are told apart.
+    """
+    names, (low, high) = C.coordinate_names, C.limits
+    is_angle = C.kinematics().tree.is_angle
+    is_endless = is_angle & ~np.isfinite(low) & ~np.isfinite(high)
+    found = is_endless & (np.abs(C.q) > FULL_TURN) & (C.q == np.round(C.q))
+    if found.any():
+        parts = [f"{names[i]} is {C.q[i]:g} rad" for i in np.flatnonzero(found)]
+        yield (
+            f"The start turns joints by more than a full turn: {first_few(parts)}."
+            " Angles are in radians: give np.deg2rad of degrees."
+        )
+    is_whole = (low == np.round(low)) & (high == np.round(high))
+    wide = is_angle & np.isfinite(high - low) & (high - low > MIN_DEGREE_RANGE)
+    wide &= is_whole & (np.maximum(np.abs(low), np.abs(high)) <= 2 * 360)
+    if np.isin(np.abs([low[wide], high[wide]]), TYPICAL_DEGREES).any():
+        parts = [
+            f"{names[i]} from {low[i]:g} to {high[i]:g} rad"
+            for i in np.flatnonzero(wide)
+        ]
+        yield (
+            f"The limits of joints look like degrees: {first_few(parts)}. Limits of"
+            " rotations are in radians: give np.deg2rad of them."
+        )
+
+
+def likely_millimetres(spec: ProblemSpec) -> Iterator[str]:
+    """Yield sentences on objects and places that are very likely in millimetres."""
+    C = spec.config
+    scale = spec.cache.scale.get((C.structure_key,), lambda: WorldScale.of(C.frames))
+    if not len(scale.bases):
+        return
+    remedy = "Lengths are in metres: divide millimetres by 1000."
+    reach = f"all joints of the robot are within {scale.reach:.2g} m"
+    if scale.huge:
+        yield (
+            f"Objects are far larger than the robot: {first_few(scale.huge)}, but"
+            f" {reach}. {remedy}"
+        )
+    places = C.poses()[:, :3]
+    gaps = np.linalg.norm(places[:, None] - places[scale.bases], axis=-1).min(1)
+    far = gaps > max(MIN_DISTANCE, MIN_DISTANCE_RATIO * scale.reach)
+    if far.any():
+        parts = [f"{C.frames[i].name!r} ({gaps[i]:.4g} m)" for i in np.flatnonzero(far)]
+        yield f"Frames are very far from the robot: {first_few(parts)}. {remedy}"
+
+
+def tolerance_below_precision(tolerance: float) -> Iterator[str]:
+    """Yield a sentence if rounding errors exceed the tolerance.
+
+    Args:
+        tolerance: largest violation that counts as satisfied, in scaled units.
+    """
+    is_double = jnp.result_type(float) == jnp.float64
+    error = ROUNDING_ERRORS * np.finfo(np.float64 if is_double else np.float32).eps
+    if tolerance >= error:
+        return
+    kind = "float64" if is_double else "float32"
+    sentence = (
+        f"tolerance is {tolerance:.0e}, below the rounding errors of {kind}, about"
+        f" {error:.0e}: whether constraints hold to that is not known."
+    )
+    if is_double:
+        yield f"{sentence} Give a larger one."
+    else:
+        yield (
+            f'{sentence} Call jax.config.update("jax_enable_x64", True) first, or give'
+            " a larger one."
+        )

@@ -1,0 +1,84 @@
+"""The scale of a world: the reach of its robots, and objects far larger than that.
+
+Lengths in millimetres make objects a thousand times too large.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Int
+
+from ..geometry.shapes import (
+    Box,
+    Capsule,
+    Convex,
+    Cylinder,
+    Ellipsoid,
+    Shape,
+    Sphere,
+)
+from ..kinematics.joint_types import joint_type
+from ..world.frame import Frame
+from .huge_shapes import robot_chains
+
+MIN_HUGE_SIZE = 10.0
+"""Least extent of an object from which it may be in millimetres [m]: floors and walls
+are thinner."""
+MIN_SIZE_RATIO = 10.0
+"""Least extent of an object divided by the reach of the robots from which it is."""
+
+
+@dataclass(frozen=True, eq=False)
+class WorldScale:
+    """The sizes of a world's robots and objects, which do not depend on its state."""
+
+    bases: Int[np.ndarray, " robots"]
+    """Indices of the frames that carry robots; empty: no robot, or one that drives."""
+    reach: float
+    """Length of the longest chain of joints [m]."""
+    huge: tuple[str, ...]
+    """Objects that are far larger than that, in words."""
+
+    @classmethod
+    def of(cls, frames: tuple[Frame, ...]) -> "WorldScale":
+        """Measure the frames of a world."""
+        root, moves, reach = robot_chains(frames)
+        robots = np.unique(root[moves])
+        largest = float(reach[robots].max(initial=0.0))
+        if not largest or any(_drives(frames[i]) for i in np.flatnonzero(moves)):
+            return cls(np.zeros(0, int), 0.0, ())
+        limit = max(MIN_HUGE_SIZE, MIN_SIZE_RATIO * largest)
+        huge = []
+        for frame in frames:
+            size = max((_least_extent(g.shape) for g in frame.geometries), default=0.0)
+            if size >= limit:
+                huge.append(f"{frame.name!r} ({size:.4g} m across)")
+        return cls(robots, largest, tuple(huge))
+
+
+def _drives(frame: Frame) -> bool:
+    """Return whether the joint of a frame slides without limits."""
+    joint = frame.joint
+    if joint is None:
+        return False
+    slides = [k for node in joint_type(joint.type).nodes for k, _ in node.translations]
+    if not slides:
+        return False
+    return joint.limits is None or not np.isfinite(joint.limits[:, slides]).all()
+
+
+def _least_extent(shape: Shape) -> float:
+    """Return the extent of a simple shape along its shortest axis [m]; else 0."""
+    match shape:
+        case Box():
+            return float(shape.size.min())
+        case Sphere() | Capsule():
+            return 2 * shape.radius
+        case Cylinder():
+            return min(2 * shape.radius, shape.length)
+        case Ellipsoid():
+            return 2 * float(np.min(shape.radii))
+        case Convex():
+            return float(np.ptp(shape.vertices, axis=0).min())
+        case _:
+            return 0.0

@@ -1,0 +1,377 @@
+"""The table of usual mistakes: what a user writes, and the sentence that it gets.
+
+Each case: a name, a call with an empty folder, where the sentence is (an error, a
+warning, the report or the message of what the call returns), and patterns for what it
+names and for what to do. A last test makes the same calls without the mistake.
+"""
+
+import re
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+import posewise as pw
+from posewise import FS, OT, logic
+
+LIMITS = [[-2.5], [2.5]]
+
+
+def arm(**table) -> pw.Config:
+    """Return an arm of two links of 0.5 m in the plane, its tip, and a box at its end.
+
+    The arguments are those of the box.
+    """
+    C = pw.Config()
+    C.add_frame("upper", joint="hingeZ", limits=LIMITS)
+    C.add_frame("lower", "upper", position=[0.5, 0, 0], joint="hingeZ", limits=LIMITS)
+    C.add_frame("tip", "lower", position=[0.5, 0, 0], shape=pw.Sphere(0.05))
+    box = dict(position=[0, 0.8, 0], shape=pw.Box([0.2, 0.2, 0.2])) | table
+    C.add_frame("box", **box)
+    C.q = [0.1, 0.2]
+    return C
+
+
+def path(C: pw.Config, **avoided: float) -> pw.KOMO:
+    """Return a path of two slices, which keeps clear of all with a margin."""
+    komo = pw.KOMO(C, 1, 2, 1)
+    komo.add_control_objective(order=1, scale=0.1)
+    if avoided:
+        komo.avoid_collisions(**avoided)
+    return komo
+
+
+def pose(C: pw.Config, *goal, **options) -> pw.KOMO:
+    """Return an inverse kinematics with one goal."""
+    komo = pw.KOMO(C)
+    komo.add_control_objective(order=0, scale=0.1)
+    if goal:
+        komo.add_objective([], *goal, OT.eq, **options)
+    return komo
+
+
+def stacking(*predicates: logic.Predicate) -> pw.Placement:
+    """Return the best placement of a mug beside a table that stands still."""
+    C = pw.Config()
+    C.add_frame("table", position=[0, 0, 0.5], shape=pw.Box([1, 1, 0.1]))
+    C.add_frame("mug", joint="free", position=[0, 0, 1], shape=pw.Box([0.1, 0.1, 0.1]))
+    return pw.solve_placement(C, [*predicates], movable=["mug"], starts=2)[0]
+
+
+def at(q) -> pw.Config:
+    """Return the arm in a state."""
+    C = arm()
+    C.q = q
+    return C
+
+
+def wheel(q: float) -> pw.Config:
+    """Return a joint without limits."""
+    C = pw.Config()
+    C.add_frame("wheel", joint="hingeZ", q=q)
+    return C
+
+
+def hinged(low: float, high: float) -> pw.Config:
+    """Return a joint with limits."""
+    C = pw.Config()
+    C.add_frame("hinge", joint="hingeZ", limits=[[low], [high]])
+    return C
+
+
+def urdf(mesh: str) -> Callable[[Path], pw.Config]:
+    """Load a robot that names a mesh."""
+
+    def load(folder: Path) -> pw.Config:
+        (folder / "robot.urdf").write_text(
+            "<robot name='r'><link name='a'><collision><geometry>"
+            f"<mesh filename='{mesh}'/></geometry></collision></link></robot>"
+        )
+        C = pw.Config()
+        C.add_file(folder / "robot.urdf")
+        return C
+
+    return load
+
+
+def switch(*frames: str) -> pw.KOMO:
+    """Attach one frame to another."""
+    C = pw.Config()
+    C.add_frame("rail", joint="transX", shape=pw.Sphere(0.1))
+    C.add_frame("grip", "rail")
+    C.add_frame("box", position=[0, 0.8, 0], joint="free", shape=pw.Sphere(0.1))
+    komo = path(C)
+    komo.add_mode_switch([1.0], "stable", frames)
+    return komo
+
+
+def in_float32(komo: pw.KOMO, tolerance: float) -> pw.Solution:
+    """Solve without 64 bits, as JAX does unless it is told to."""
+    jax.config.update("jax_enable_x64", False)
+    try:
+        return komo.solve(tolerance=tolerance)
+    finally:
+        jax.config.update("jax_enable_x64", True)
+
+
+def limited(**limits: float) -> pw.KOMO:
+    """Limit the speed of a robot whose model has limits."""
+    komo = path(pw.load("panda"))
+    komo.add_motion_limits(**limits)
+    return komo
+
+
+def contradiction() -> pw.Solution:
+    komo = pose(arm(), FS.position, ["tip"], target=[0.5, 0.5, 0], name="left")
+    komo.add_objective([], FS.position, ["tip"], OT.eq, target=[0.5, -0.5, 0])
+    return komo.solve()
+
+
+ERROR = "error"
+"""The call raises an error of the library (or an AttributeError) with the sentence."""
+WARNING = "warning"
+"""The call warns with the sentence."""
+REPORT = "report"
+"""The report of the solution or placement has the sentence."""
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One row of the table."""
+
+    call: Callable[[Path], object]
+    where: str
+    says: tuple[str, ...]
+
+
+def mistake(call: Callable[[], object], where: str, *says: str) -> Mistake:
+    return Mistake(lambda folder: call(), where, says)
+
+
+GOAL = [0.5, 0.5, 0.0]
+MISTAKES = {
+    "a start in degrees": mistake(
+        lambda: path(at([90, 45])).solve(), WARNING, "upper is 90 rad", "np.deg2rad"
+    ),
+    "a start in degrees of an endless joint": mistake(
+        lambda: path(wheel(90)).solve(), WARNING, "wheel is 90 rad", "np.deg2rad"
+    ),
+    "limits in degrees": mistake(
+        lambda: path(hinged(-180, 180)).solve(),
+        WARNING,
+        "hinge from -180 to 180 rad",
+        "np.deg2rad",
+    ),
+    "a target in degrees": mistake(
+        lambda: pose(arm(), FS.qItself, [], target=[45, 90]).solve(),
+        REPORT,
+        "upper is 45 rad",
+        "np.deg2rad",
+    ),
+    "speeds in degrees": mistake(
+        lambda: limited(velocity=90.0), WARNING, "90 of panda_joint1", "rad/s and m/s"
+    ),
+    "a target in millimetres": mistake(
+        lambda: pose(arm(), FS.position, ["tip"], target=[500, 300, 0]).solve(),
+        REPORT,
+        r"farther than they reach \(1.000 m",
+        "divide millimetres by 1000",
+    ),
+    "a size in millimetres": mistake(
+        lambda: path(arm(shape=pw.Box([60, 60, 60]))).solve(),
+        WARNING,
+        r"'box' \(60 m across\)",
+        "divide millimetres by 1000",
+    ),
+    "a place in millimetres": mistake(
+        lambda: path(arm(position=[300, 0, 0])).solve(),
+        WARNING,
+        r"'box' \(300 m\)",
+        "divide millimetres by 1000",
+    ),
+    "a margin in millimetres": mistake(
+        lambda: path(arm(), margin=20.0).solve(),
+        WARNING,
+        "margin is 20 m",
+        "divide millimetres by 1000",
+    ),
+    "a negative margin": mistake(
+        lambda: path(arm(), margin=-0.02).solve(),
+        WARNING,
+        "margin is -20 mm",
+        "Give the distance to keep, which is positive",
+    ),
+    "a quaternion (x, y, z, w)": mistake(
+        lambda: pose(arm(quaternion=[0, 0, 0, 1]), FS.poseDiff, ["tip", "box"]).solve(),
+        REPORT,
+        "'box' is turned by half a turn",
+        r"\(w, x, y, z\)",
+    ),
+    "Euler angles as a quaternion": mistake(
+        lambda: arm(quaternion=[0, 0, 1.57]),
+        ERROR,
+        "quaternion of frame 'box'",
+        r"\(w, x, y, z\)",
+    ),
+    "a matrix as a pose": mistake(
+        lambda: pw.Config().add_frame("box", pose=np.eye(4)),
+        ERROR,
+        "pose of frame 'box'",
+        r"\(px, py, pz, w, x, y, z\)",
+    ),
+    "a quaternion of zeros": mistake(
+        lambda: arm(quaternion=[0, 0, 0, 0]), ERROR, "'box'", r"\(w, x, y, z\)"
+    ),
+    "a wrong frame": mistake(
+        lambda: pose(arm(), FS.position, ["tipp"]),
+        ERROR,
+        "'tipp'",
+        "did you mean 'tip'",
+    ),
+    "an unknown feature": mistake(
+        lambda: FS.positonDiff, ERROR, "'positonDiff'", "did you mean 'positionDiff'"
+    ),
+    "an unknown type": mistake(lambda: OT.equal, ERROR, "'equal'", "did you mean 'eq'"),
+    "a wrong shape of a target": mistake(
+        lambda: pose(arm(), FS.position, ["tip"], target=[1, 2]),
+        ERROR,
+        "target has 2 numbers",
+        "expected 1 or 3",
+    ),
+    "a gripper that was not locked": mistake(
+        lambda: setattr(pw.load("panda"), "q", [0, -0.5, 0, -2, 0, 2, 0.8]),
+        ERROR,
+        "panda_finger_joint1",
+        r"lock\(names\) holds joints still",
+    ),
+    "NaN in the start": mistake(lambda: at([np.nan, 0]), ERROR, "NaN .* at 'upper'"),
+    "limits swapped": mistake(
+        lambda: hinged(1, -1), ERROR, "'hinge'", "above its upper"
+    ),
+    "limits as pairs": mistake(
+        lambda: pw.Config().add_frame("a", joint="transXYPhi", limits=[[-1, 1]] * 3),
+        ERROR,
+        r"'a'.*\(3, 2\)",
+        "lower bounds, then upper ones",
+    ),
+    "an objective beyond the horizon": mistake(
+        lambda: path(arm()).add_objective([2.0], FS.position, ["tip"], target=GOAL),
+        ERROR,
+        r"position\(tip\): times \[2.0\]",
+        "slices lie at 0.5 to 1",
+    ),
+    "seconds as a time": mistake(
+        lambda: path(arm()).add_objective([0.05], FS.position, ["tip"]),
+        ERROR,
+        r"times \[0.05\]",
+        "in phases",
+    ),
+    "a start in collision": mistake(
+        lambda: path(arm(position=[0.9, 0.2, 0]), margin=0.0).solve(),
+        WARNING,
+        "'tip' and 'box'",
+        "move the start",
+    ),
+    "a target beyond reach": mistake(
+        lambda: pose(arm(), FS.position, ["tip"], target=[1.2, 0, 0]).solve(),
+        REPORT,
+        r"position\(tip\): its target",
+        r"farther than they reach \(1.000 m",
+    ),
+    "a goal for what has no joint": mistake(
+        lambda: pose(arm(), FS.position, ["box"], target=GOAL).solve(),
+        REPORT,
+        "no joint moves 'box'",
+        'joint="free"',
+    ),
+    "two equalities in contradiction": mistake(
+        contradiction, REPORT, "Violated:.*left", "relax one of the objectives"
+    ),
+    "a hand attached to its object": mistake(
+        lambda: switch("box", "grip"), WARNING, "'grip', which has no shape", "swap"
+    ),
+    "OnTopOf with its objects swapped": mistake(
+        lambda: stacking(logic.OnTopOf("table", "mug")),
+        WARNING,
+        r"OnTopOf\(table, mug\)",
+        "swap them",
+    ),
+    "predicates that exclude each other": mistake(
+        lambda: stacking(logic.OnTopOf("mug", "table"), logic.Under("mug", "table")),
+        REPORT,
+        r"Violated: .*OnTopOf: \(mug, table\)",
+        "relax one of the objectives",
+    ),
+    "a tight tolerance in float32": mistake(
+        lambda: in_float32(path(arm()), 1e-9),
+        WARNING,
+        "tolerance is 1e-09",
+        "jax_enable_x64",
+    ),
+    "a file that is missing": mistake(
+        lambda: pw.Config().add_file("no/robot.urdf"),
+        ERROR,
+        "'no/robot.urdf'",
+        "give the path",
+    ),
+    "a mesh that is missing": Mistake(
+        urdf("meshes/a.stl"), WARNING, ("'meshes/a.stl'", "not found in /")
+    ),
+    "a package that is unknown": Mistake(
+        urdf("package://arm_model/a.stl"),
+        WARNING,
+        ("'package://arm_model/a.stl'", r"Pass packages=\{'arm_model': folder\}"),
+    ),
+    "a misspelt model": mistake(
+        lambda: pw.load("pandas"), ERROR, "'pandas'", "did you mean 'panda'"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_told_with_its_remedy(name, tmp_path):
+    case = MISTAKES[name]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            result, error = case.call(tmp_path), None
+        except (pw.PosewiseError, AttributeError) as raised:
+            result, error = None, raised
+    if case.where == ERROR:
+        texts = [str(error or "nothing was raised")]
+    elif error is not None:
+        raise error
+    elif case.where == WARNING:
+        texts = [str(w.message) for w in caught]
+    else:
+        assert not result.feasible
+        texts = [result.report()]
+    assert any(all(re.search(p, text, re.S) for p in case.says) for text in texts), (
+        texts
+    )
+
+
+RIGHT = {
+    "radians": lambda: path(at([1.5, 0.7])).solve(),
+    "a wheel that has turned often": lambda: path(wheel(90.3)).solve(),
+    "a wheel at rest": lambda: path(wheel(6.0)).solve(),
+    "a valve of several turns": lambda: path(hinged(-31.4, 31.4)).solve(),
+    "a wheel whose limits are none": lambda: path(hinged(-1000, 1000)).solve(),
+    "a wall": lambda: path(arm(shape=pw.Box([60, 0.1, 60]))).solve(),
+    "a neighbour far away": lambda: path(arm(position=[50, 0, 0])).solve(),
+    "a millimetre of overlap": lambda: path(arm(), margin=-0.001).solve(),
+    "metres of margin": lambda: path(arm(position=[50, 0, 0]), margin=2.0),
+    "speeds above the model's": lambda: limited(velocity=4.0),
+    "a hand with its object": lambda: switch("grip", "box"),
+    "OnTopOf": lambda: stacking(logic.OnTopOf("mug", "table")),
+    "float32": lambda: in_float32(path(arm()), 1e-5),
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_what_is_no_mistake_costs_no_warning(name):
+    RIGHT[name]()
