@@ -10,7 +10,7 @@ from ..config import Config
 from ..geometry.shapes import Marker, Mesh
 from ..typing import FrameName
 from ..world.frame import Geometry
-from .framing import bounding_corners, floor_height, visible_bounds
+from .framing import body_boxes, bounding_corners, floor_height, visible_bounds
 from .palette import body_colors, body_roots
 from .triangles import flat_normals, marker_triangles, shape_triangles
 
@@ -66,16 +66,15 @@ def drawn_scene(world: Config, names: Sequence[FrameName]) -> DrawnScene:
 def label_places(
     world: Config, names: Iterable[FrameName]
 ) -> dict[FrameName, Float[np.ndarray, "3"]]:
-    """Return the top of each body with visual shapes, by the name of its root."""
-    frames, poses, roots = world.frames, world.poses(), body_roots(world.frames)
-    tops: dict[FrameName, np.ndarray] = {}
-    for i in map(world.index, names):
-        for corners in bounding_corners([frames[i]], poses[i : i + 1]):
-            low, high = corners.min(0), corners.max(0)
+    """Return the top of each body that is drawn, by the name of its root."""
+    roots = body_roots(world.frames)
+    shown = {roots[world.index(name)] for name in names}
+    tops = {}
+    for root, box in body_boxes(world.frames, world.poses()).items():
+        if root in shown:
+            low, high = box.min(0), box.max(0)
             top = np.append((low + high)[:2] / 2, high[2])
-            name = frames[roots[i]].name
-            if name not in tops or top[2] > tops[name][2]:
-                tops[name] = top
+            tops[world.frames[root].name] = top
     return tops
 
 

@@ -8,6 +8,7 @@ from jaxtyping import Float
 from ..geometry import shapes
 from ..kinematics.transforms import quat_to_matrix
 from ..world.frame import Frame, Geometry
+from .palette import body_roots
 
 GROUND_RATIO = 3.0
 """A body this many times as large as all others together is a ground, not framed."""
@@ -39,6 +40,17 @@ def bounding_corners(
                 corners = corners @ quat_to_matrix(geometry.pose[3:]).T
                 boxes.append((corners + geometry.pose[:3]) @ R.T + pose[:3])
     return boxes
+
+
+def body_boxes(
+    frames: Sequence[Frame], poses: Float[np.ndarray, "frames 7"]
+) -> dict[int, Float[np.ndarray, "n 3"]]:
+    """Return corners about what is drawn of each body, by the index of its root."""
+    boxes: dict[int, list[np.ndarray]] = {}
+    for i, root in enumerate(body_roots(frames)):
+        own = bounding_corners(frames[i : i + 1], poses[i : i + 1])
+        boxes.setdefault(root, []).extend(own)
+    return {root: np.concatenate(parts) for root, parts in boxes.items() if parts}
 
 
 def visible_bounds(

@@ -48,7 +48,9 @@ def body_colors(frames: Sequence[Frame]) -> list[RGBA]:
     joints = [0] * len(frames)
     for i, frame in enumerate(frames):
         joints[roots[i]] += frame.joint is not None and i != roots[i]
-    drawn = {roots[i] for i, f in enumerate(frames) if any(map(needs_color, f.geometries))}
+    drawn = {
+        roots[i] for i, f in enumerate(frames) if any(map(needs_color, f.geometries))
+    }
     colors: dict[int, RGBA] = {}
     count = {True: 0, False: 0}
     for root in sorted(drawn):

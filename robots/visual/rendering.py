@@ -48,9 +48,7 @@ class Eye:
         middle = np.array([self.shape[1], self.shape[0]]) / 2
         return middle + self.scale * local[..., :2] * [1, -1], local[..., 2]
 
-    def unproject(
-        self, depth: Float[np.ndarray, "h w"]
-    ) -> Float[np.ndarray, "h w 3"]:
+    def unproject(self, depth: Float[np.ndarray, "h w"]) -> Float[np.ndarray, "h w 3"]:
         """Return the points in the middles of all pixels at some depths."""
         height, width = self.shape
         y, x = np.mgrid[:height, :width] + 0.5
