@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 
 from ..config import Config
-from ..typing import FrameName
+from ..errors import ConfigError, PosewiseError
+from ..typing import FrameName, StrPath
+from ..validation import float_array
 from .drawn_scene import DrawnScene, drawn_scene, label_places
 from .figures import new_figure
 from .rendering import fit_eye, render
@@ -21,6 +23,38 @@ MAX_COLUMNS = 4
 """Largest number of pictures side by side."""
 DEFAULT_VIEW = (25.0, -55.0)
 """Elevation and azimuth of the eye [degrees]."""
+
+
+def save_picture(
+    world: Config,
+    file: StrPath | None,
+    view: tuple[float, float],
+    frames: Sequence[FrameName] | None,
+    names: bool,
+) -> Any:
+    """Return a figure of one world, and save it if there is a file.
+
+    `Config.picture` says more.
+    """
+    figure = film_strip([world], [""], checked_view(view), frames, names)
+    if file is not None:
+        figure.savefig(file)
+    return figure
+
+
+def checked_view(
+    view: tuple[float, float], error: type[PosewiseError] = ConfigError
+) -> tuple[float, float]:
+    """Return elevation and azimuth of a camera [degrees].
+
+    Raises:
+        error: For anything but two finite numbers.
+    """
+    expected = "two numbers: elevation and azimuth of the camera (degrees)"
+    angles = float_array("view", view, expected, error)
+    if angles.shape != (2,) or not np.isfinite(angles).all():
+        raise error(f"view is {view!r}, expected {expected}.")
+    return float(angles[0]), float(angles[1])
 
 
 def film_strip(
@@ -56,7 +90,8 @@ def film_strip(
     eye = fit_eye(points, view, shape)
     for k, (world, scene, title) in enumerate(zip(worlds, scenes, titles, strict=True)):
         axes = figure.add_subplot(rows, columns, k + 1)
-        axes.set_title(title, fontsize=9, loc="left", color="0.3")
+        if title:
+            axes.set_title(title, fontsize=9, loc="left", color="0.3")
         axes.set_axis_off()
         axes.imshow(render(_on_floor(scene, points, floor), eye))
         if names:

@@ -1,4 +1,4 @@
-"""Colours of shapes that have none: one for each body, so that bodies are told apart."""
+"""Colours of shapes that have none: one for each body, to tell bodies apart."""
 
 from collections.abc import Sequence
 

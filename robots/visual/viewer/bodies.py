@@ -20,7 +20,7 @@ MIN_POINT_SIZE = 0.004
 def draw_geometry(
     scene: "SceneApi", node: str, geometry: Geometry, default: RGBA
 ) -> Any:
-    """Add one shape and return its handle, posed in its frame, with rounded edges drawn sharp.
+    """Add one shape, posed in its frame, and return its handle; edges are sharp.
 
     Args:
         scene: The scene.

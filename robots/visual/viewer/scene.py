@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float
 
+from ...typing import RGBA
 from ...world.frame import Frame
 from ..framing import (
     bounding_corners,
@@ -28,6 +29,8 @@ VIEW_DIRECTION = np.array([0.57, -0.82, 0.55])
 """Direction from what is shown to the first camera."""
 FILLED, ASPECT = 0.8, 1.2
 """Share of the page's height that is filled, and of width to height of its middle."""
+BRIGHTNESS = 0.8
+"""Factor of colours that bodies get: the lights of the page are bright."""
 AXES_STYLE: dict[str, Any] = dict(axes_length=AXES_LENGTH, axes_radius=AXES_LENGTH / 25)
 
 
@@ -55,7 +58,7 @@ class FrameScene:
         self._poses = np.full((len(frames), 7), np.nan)
         self.handles = []
         scene = self._server.scene
-        colors = body_colors(frames)
+        colors = [_dimmed(color) for color in body_colors(frames)]
         for i, (node, frame) in enumerate(zip(node_names(frames), frames, strict=True)):
             self.handles.append(scene.add_frame(node, **AXES_STYLE, show_axes=False))
             for k, geometry in enumerate(frame.geometries):
@@ -104,6 +107,11 @@ class FrameScene:
         )
         unit = f"{cell:g} m" if cell >= 1 else f"{100 * cell:g} cm"
         self._server.gui.add_markdown(f"squares of the floor: {unit}")
+
+
+def _dimmed(color: RGBA) -> RGBA:
+    """Return a colour that stays one under the lights of the page."""
+    return (*(BRIGHTNESS * c for c in color[:3]), 1.0)
 
 
 def fit_camera(
