@@ -2,6 +2,7 @@
 
 from argparse import Namespace
 from pathlib import Path
+from typing import cast
 
 from posewise import logic
 from posewise.objectives import Solution
@@ -9,11 +10,14 @@ from posewise.objectives.trajectory.files import check_suffix
 from posewise.objectives.trajectory.retiming import import_toppra
 from posewise.objectives.trajectory.trajectory import Trajectory
 from posewise.robots.errors import LoadError
+from posewise.robots.models import model_info, model_names
+from posewise.robots.typing import ModelName
 
 from . import output
 from .moveit_input import read_input
 from .path_check import check_path
 from .path_distances import clearance_line, search_range
+from .placement_check import check_placements
 from .problem_file import require_one_kind, solve_path, solve_placements
 
 
@@ -77,7 +81,21 @@ def run_check(options: Namespace) -> bool:
     if options.result is None:
         return _report_result(output.check_predicates(problem), options.json)
     options.failed = "not every check is passed"
-    return _report_result(check_path(problem, options.result), options.json)
+    require_one_kind(problem)
+    check = check_path if problem.has_path else check_placements
+    return _report_result(check(problem, options.result), options.json)
+
+
+def run_models() -> bool:
+    """Print the models that come with posewise, with what they are."""
+    names = model_names()
+    width = max(map(len, names))
+    for name in names:
+        info = model_info(cast(ModelName, name))
+        text = info["description"]
+        print(f"{name:{width}}  {info['kind']:6}  {text}")
+    print('Use them by pw.load("NAME"), or in a problem file: `models: [NAME]`.')
+    return True
 
 
 def run_bddl(options: Namespace) -> bool:

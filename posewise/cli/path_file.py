@@ -2,7 +2,6 @@
 
 import csv
 import json
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,8 @@ from posewise.objectives.trajectory.trajectory import Trajectory
 from posewise.robots.config import Config
 from posewise.robots.errors import LoadError, first_few, unknown_name
 from posewise.robots.validation import CONVERSION_ERRORS
+
+from .result_files import read_arrays
 
 PATH_KEYS = ("path", "positions", "q")
 """Names under which NPZ and JSON files may have positions."""
@@ -126,12 +127,7 @@ def _read_json(file: Path) -> Contents:
 
 
 def _read_npz(file: Path) -> Contents:
-    try:
-        with np.load(file, allow_pickle=False) as data:
-            arrays = dict(data)
-    except (ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
-        raise LoadError(f"{file} cannot be read as .npz: {error}.") from None
-    return _from_mapping(file, arrays)
+    return _from_mapping(file, read_arrays(file))
 
 
 def _from_mapping(file: Path, data: dict[str, Any]) -> Contents:

@@ -1,7 +1,6 @@
 """`posewise view`: worlds and solutions, in the browser or as a page."""
 
 import webbrowser
-import zipfile
 from argparse import Namespace
 from pathlib import Path
 from time import sleep
@@ -17,6 +16,7 @@ from posewise.robots.visual.viewer import View, path_animation
 
 from .commands import check_output_paths
 from .problem_file import read_problem
+from .result_files import read_arrays
 
 PAGE_SUFFIXES = (".html", ".htm")
 
@@ -64,11 +64,7 @@ def _load_world(file: Path, packages: Packages) -> Config:
 
 def _load_solution(C: Config, file: Path) -> tuple[Config, Any, float]:
     """Return the world at a solution, its path or None, and the time step [s]."""
-    try:
-        with np.load(file, allow_pickle=False) as data:
-            arrays = dict(data)
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise LoadError(f"{file} cannot be read as .npz: {error}.") from None
+    arrays = read_arrays(file)
     if "path" in arrays and "times" in arrays:
         joints = arrays.get("joints", np.array(C.joint_names)).tolist()
         if joints != list(C.joint_names):
