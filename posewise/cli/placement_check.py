@@ -112,8 +112,8 @@ def _check_objectives(world: Config, arguments: dict[str, Any]) -> PathCheck:
         worst = float(size.max(initial=0.0))
         if worst > tolerance:
             lines.append(
-                f"{feature_label(feature)} is violated by {worst:.2g} (scaled), tolerance"
-                f" {tolerance:g}."
+                f"{feature_label(feature)} is violated by {worst:.2g} (scaled),"
+                f" expected at most {tolerance:g}."
             )
     return PathCheck("objectives", not lines, tuple(lines))
 
