@@ -51,7 +51,7 @@ def test_what_is_nearer_hides(elevation, middle):
 def test_a_shadow_falls_on_the_floor_away_from_the_light():
     C = pw.Config()
     C.add_frame("ball", position=[0, 0, 0.4], shape=pw.Sphere(0.2))
-    C.add_frame("board", position=[0, 0, -0.01], shape=pw.Box([3, 3, 0.02]))
+    C.add_frame("board", position=[0, 0, -0.01], shape=pw.Box([1.2, 1.2, 0.02]))
     C.set_color("board", [1, 1, 1])
     scene = drawn_scene(C, C.frame_names)
     eye = fit_eye(scene.points, (90, -90), (200, 200))
@@ -62,8 +62,8 @@ def test_a_shadow_falls_on_the_floor_away_from_the_light():
         return picture[row, column]
 
     # The light comes from +x, -y, 0.85 above 0.35 and 0.40.
-    below = 0.4 / 0.85 * np.array([-0.35, 0.40]) * 1.3
-    assert at(*below).mean() < 0.8 * at(*-3 * below).mean()
+    below = 0.4 / 0.85 * np.array([-0.35, 0.40]) * 0.9
+    assert at(*below).mean() < 0.8 * at(*-2.2 * below).mean()
 
 
 def test_colours_by_body():
