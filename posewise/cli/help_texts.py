@@ -70,8 +70,8 @@ The kind of problem, one of:
                free_durations (min, max) with time_objective (scale)
   placement:   movable, starts, region, collisions, max_solutions, min_separation:
                poses of objects
-  motion:      robot, steps: {pick: mug}, {place: mug, predicate: ...}, push, open,
-               close, handover, hold, until: a motion of steps, each path certified
+  motion:      robot, steps (pick, place, push, open, as `pick: mug`),
+               close, handover, hold, until: a motion whose paths are certified
 Costs and constraints:
   objectives:  feature, frames, type (eq, ineq, sos), times (in phases), target,
                scale, order, name, and options such as margin; or
