@@ -367,11 +367,18 @@ class Solution:
         chosen = film_slices(slices, len(self.x))
         return film_worlds(
             worlds=[self.world_at(t) for t in chosen],
-            titles=[f"slice {t}, {self.times[t]:.2f} s" for t in chosen],
+            titles=self._film_titles(chosen),
             view=view,
             frames=frames,
             file=file,
         )
+
+    def _film_titles(self, slices: Sequence[int]) -> list[str]:
+        """Return when slices are; of one configuration, whether it is a solution."""
+        if len(self.x) > 1:
+            return [f"slice {t}, {self.times[t]:.2f} s" for t in slices]
+        verdict = "solved" if self.feasible else "not solved"
+        return [f"{verdict}, cost {self.sos:.3g}" for _ in slices]
 
     def view(self, browser: bool = True) -> View:
         """Show the world along the path in the browser, with a play bar.

@@ -59,6 +59,12 @@ def make_parser() -> argparse.ArgumentParser:
     _add_view(commands)
     _add_bddl(commands)
     _add_bench(commands)
+    models = commands.add_parser(
+        "models",
+        help="list the robots and objects that come with posewise",
+        description="Lists the models that pw.load and the key models take.",
+    )
+    models.set_defaults(run=_models, failed="not listed")
     doctor = commands.add_parser(
         "doctor",
         help="print versions, devices, caches and what is missing, and time a solve",
@@ -110,7 +116,10 @@ def _add_check(commands: Any) -> None:
     )
     check.add_argument("file", type=Path, help="problem file, FILE.yaml")
     check.add_argument(
-        "result", type=Path, nargs="?", help="path to check: .json, .npz or .csv"
+        "result",
+        type=Path,
+        nargs="?",
+        help="path or placements to check: .json, .npz or .csv",
     )
     check.add_argument("--json", type=Path, help="write the checks to this file")
     _add_moveit(check)
@@ -236,6 +245,12 @@ def _bench(options: Any) -> bool:
     from .cli.bench import run_bench
 
     return run_bench(options)
+
+
+def _models(options: Any) -> bool:
+    from .cli.commands import run_models
+
+    return run_models()
 
 
 def _doctor(options: Any) -> bool:

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -74,6 +74,9 @@ from .world.objects import ObjectAnnotation, WorldObject
 from .world.regions import Region
 from .world.rooms import RoomMap
 from .world.subtree_copy import copy_subtree
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MAX_CACHED_FEATURES = 1024
 """Number of features that `Config.eval` remembers (count); more take more memory."""
@@ -1429,6 +1432,34 @@ class Config:
         from .visual.viewer.open_views import open_view
 
         return open_view(self, path, dt, browser)
+
+    def picture(
+        self,
+        file: StrPath | None = None,
+        *,
+        view: tuple[float, float] = (25.0, -55.0),
+        frames: Sequence[FrameName] | None = None,
+        names: bool = False,
+    ) -> "Figure":
+        """Return a still picture of the world, which a notebook shows.
+
+        It frames what is drawn, without a ground much larger than all else. Bodies
+        without a colour get one each, and the floor has a grid. Neither a browser nor
+        a graphics library is needed.
+
+        Args:
+            file: where to save the picture, if anywhere.
+            view: elevation and azimuth of the camera [degrees].
+            frames: names of frames that are drawn; None: all with visual shapes.
+            names: whether bodies are labelled.
+
+        Raises:
+            ImportError: without matplotlib; names the extra.
+            ConfigError: for unknown frames, with near matches, and a wrong view.
+        """
+        from .visual.film import save_picture
+
+        return save_picture(self, file, view, frames, names)
 
 
 def _make_feature(

@@ -133,6 +133,7 @@ VALIDATES_ITSELF = frozenset(
     posewise.robots.simulation.run
     posewise.robots.simulation.twin
     posewise.robots.validation
+    posewise.robots.visual.film
     posewise.robots.visual.viewer.animation
     posewise.robots.visual.viewer.view
     posewise.robots.world.abilities

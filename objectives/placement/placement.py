@@ -2,15 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float
 
 from posewise.robots.config import Config
 from posewise.robots.kinematics.transforms import quat_normalize
+from posewise.robots.typing import StrPath
 from posewise.robots.visual.viewer import View
 
 from ..solution import Solution
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,6 +68,14 @@ class Placement:
             ImportError: without viser; names the extra.
         """
         return self.solution.view(browser)
+
+    def picture(self, file: StrPath | None = None) -> "Figure":
+        """Return a still picture of the world with the poses; see `Config.picture`.
+
+        Raises:
+            ImportError: without matplotlib; names the extra.
+        """
+        return self.solution.world_at(-1).picture(file)
 
     def apply(self, C: Config) -> None:
         """Set the poses in a world.

@@ -7,8 +7,8 @@ import numpy as np
 
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName, StrPath
-from posewise.robots.validation import float_array, integer
-from posewise.robots.visual.film import film_strip
+from posewise.robots.validation import integer
+from posewise.robots.visual.film import checked_view, film_strip
 
 from ..objective import ObjectiveError
 
@@ -32,7 +32,7 @@ def film_worlds(
         frames: names of frames that are drawn; None: all with visual shapes.
         file: where to save the figure, if anywhere.
     """
-    figure = film_strip(worlds, titles, _checked_view(view), frames)
+    figure = film_strip(worlds, titles, checked_view(view, ObjectiveError), frames)
     if file is not None:
         figure.savefig(file, dpi=110)
     return figure
@@ -60,11 +60,3 @@ def film_slices(slices: int | Sequence[int], T: int) -> list[int]:
     if not listed:
         raise ObjectiveError(f"slices is empty, expected {expected}.")
     return [int(t) % T for t in listed]
-
-
-def _checked_view(view: tuple[float, float]) -> tuple[float, float]:
-    expected = "two numbers: elevation and azimuth of the camera (degrees)"
-    angles = float_array("view", view, expected, ObjectiveError)
-    if angles.shape != (2,) or not np.isfinite(angles).all():
-        raise ObjectiveError(f"view is {view!r}, expected {expected}.")
-    return float(angles[0]), float(angles[1])

@@ -2,19 +2,25 @@
 
 from argparse import Namespace
 from pathlib import Path
+from typing import cast
 
 from posewise import logic
+from posewise.logic.motion import MotionPlan
 from posewise.objectives import Solution
 from posewise.objectives.trajectory.files import check_suffix
 from posewise.objectives.trajectory.retiming import import_toppra
 from posewise.objectives.trajectory.trajectory import Trajectory
 from posewise.robots.errors import LoadError
+from posewise.robots.models import model_info, model_names
+from posewise.robots.typing import ModelName
 
 from . import output
+from .motion_section import solve_motion, summarize_motion
 from .moveit_input import read_input
 from .path_check import check_path
 from .path_distances import clearance_line, search_range
-from .problem_file import require_one_kind, solve_path, solve_placements
+from .placement_check import check_placements
+from .problem_file import ProblemFile, require_one_kind, solve_path, solve_placements
 
 
 def run_solve(options: Namespace) -> bool:
@@ -27,9 +33,14 @@ def run_solve(options: Namespace) -> bool:
     check_output_paths(options.json, options.npz, options.trajectory)
     _check_trajectory(options)
     problem = read_input(options)
-    if options.trajectory is not None and not problem.has_path:
-        problem.top.fail("--trajectory writes a path, so it needs the key komo.")
+    is_motion = "motion" in problem.sections
+    if options.trajectory is not None and not problem.has_path and not is_motion:
+        problem.top.fail(
+            "--trajectory writes a path, so it needs the key komo or motion."
+        )
     require_one_kind(problem)
+    if is_motion:
+        return _run_motion(problem, options)
     if not problem.has_path:
         result = output.summarize_placements(problem, solve_placements(problem))
         return _report_result(result, options.json, options.npz)
@@ -42,6 +53,14 @@ def run_solve(options: Namespace) -> bool:
     is_success = _report_result(result, options.json, options.npz)
     if options.trajectory is not None:
         _trajectory(solution, options).save(options.trajectory)
+    return is_success
+
+
+def _run_motion(problem: ProblemFile, options: Namespace) -> bool:
+    plan = solve_motion(problem)
+    is_success = _report_result(summarize_motion(plan), options.json, options.npz)
+    if options.trajectory is not None and plan.steps:
+        _trajectory(plan, options).save(options.trajectory)
     return is_success
 
 
@@ -58,7 +77,7 @@ def _check_trajectory(options: Namespace) -> None:
             )
 
 
-def _trajectory(solution: Solution, options: Namespace) -> Trajectory:
+def _trajectory(solution: Solution | MotionPlan, options: Namespace) -> Trajectory:
     """Return the path over time, by the times of its slices or as fast as it can."""
     if options.retime:
         return solution.retime(dt=1 / options.rate)
@@ -77,7 +96,21 @@ def run_check(options: Namespace) -> bool:
     if options.result is None:
         return _report_result(output.check_predicates(problem), options.json)
     options.failed = "not every check is passed"
-    return _report_result(check_path(problem, options.result), options.json)
+    require_one_kind(problem)
+    check = check_path if problem.has_path else check_placements
+    return _report_result(check(problem, options.result), options.json)
+
+
+def run_models() -> bool:
+    """Print the models that come with posewise, with what they are."""
+    names = model_names()
+    width = max(map(len, names))
+    for name in names:
+        info = model_info(cast(ModelName, name))
+        text = info["description"]
+        print(f"{name:{width}}  {info['kind']:6}  {text}")
+    print('Use them by pw.load("NAME"), or in a problem file: `models: [NAME]`.')
+    return True
 
 
 def run_bddl(options: Namespace) -> bool:

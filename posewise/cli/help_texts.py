@@ -55,7 +55,8 @@ def _indented(text: str) -> str:
 
 SOLVE = f"""\
 A problem file is YAML. The world, in the order in which it is built:
-  scene:       files (models beside the problem file), models (posewise's own), frames,
+  scene:       files (models beside the problem file, absolute, or package://NAME/FILE
+               with --package), models (see `posewise models`), fit_collisions, frames,
                objects, mark (frames that are objects: category, abilities),
                regions (of objects), rooms (size, resolution, floor, rooms), cameras,
                agents, states (temperature, dust, ...), joints (values), lock
@@ -69,6 +70,8 @@ The kind of problem, one of:
                free_durations (min, max) with time_objective (scale)
   placement:   movable, starts, region, collisions, max_solutions, min_separation:
                poses of objects
+  motion:      robot, steps (pick, place, push, open, as `pick: mug`),
+               close, handover, hold, until: a motion whose paths are certified
 Costs and constraints:
   objectives:  feature, frames, type (eq, ineq, sos), times (in phases), target,
                scale, order, name, and options such as margin; or
@@ -130,9 +133,11 @@ and why. `posewise solve --help` describes the file. With place.yaml from there:
 
 With a path, as `solve --json`, `--npz` or `--trajectory` write it, or a CSV or NPZ of
 positions, the path is checked against the problem: limits, objectives, collisions,
-predicates, and with avoid_collisions the distances on the whole path:
+predicates, and with avoid_collisions the distances on the whole path. Placements are
+checked likewise, each in turn:
 
     posewise check grasp.yaml grasp.npz
+    posewise check place.yaml place.npz
 
 {EXIT_CODES.format(success="all hold", failure="some do not")}
 """

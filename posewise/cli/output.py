@@ -58,7 +58,7 @@ def check_predicates(problem: ProblemFile) -> CommandResult:
     checks = []
     for timed in problem.predicates:
         with timed.entry.locating_errors():
-            checks.append(_check(timed.predicate, problem.world))
+            checks.append(check_in_world(timed.predicate, problem.world))
     count = sum(bool(check.holds) for check in checks)
     text = f"{count} of {len(checks)} predicates hold.\n{_check_lines(checks)}"
     is_success = count == len(checks)
@@ -176,7 +176,9 @@ def write_npz(file: Path, arrays: dict[str, np.ndarray]) -> None:
         np.savez(stream, **arrays)  # type: ignore[arg-type]
 
 
-def _check(predicate: Predicate, world: Config, place: str = "") -> PredicateCheck:
+def check_in_world(
+    predicate: Predicate, world: Config, place: str = ""
+) -> PredicateCheck:
     """Check a predicate exactly; `place` precedes the reason."""
     reason = f"{place}{predicate.explain(world)}"
     return PredicateCheck(format_predicate(predicate), predicate.holds(world), reason)
@@ -200,7 +202,7 @@ def check_on_slices(
         world = solution.world_at(t)
         if not predicate.holds(world):
             break
-    return _check(predicate, world, f"Slice {t}: ")
+    return check_in_world(predicate, world, f"Slice {t}: ")
 
 
 def _check_at_placement(
@@ -212,7 +214,7 @@ def _check_at_placement(
         placement.apply(world)
     except PosewiseError as error:
         return [PredicateCheck("placement", False, str(error))]
-    return [_check(timed.predicate, world) for timed in problem.predicates]
+    return [check_in_world(timed.predicate, world) for timed in problem.predicates]
 
 
 def _solution_data(solution: Solution) -> dict[str, Any]:

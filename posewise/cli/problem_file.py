@@ -38,6 +38,7 @@ SECTION_KEYS = (
     "q",
     "komo",
     "placement",
+    "motion",
     "objectives",
     "predicates",
     "solver",
@@ -205,12 +206,12 @@ def require_one_kind(problem: ProblemFile) -> None:
     """Raise a ProblemError unless there is one problem to solve: path or placement."""
     if problem.moveit is not None:
         return
-    kinds = [k for k in ("komo", "placement") if k in problem.sections]
+    kinds = [k for k in ("komo", "placement", "motion") if k in problem.sections]
     if len(kinds) != 1:
         problem.top.fail(
             f"there is {' and '.join(kinds) or 'neither komo nor placement'}; expected"
-            " one of the keys komo (configurations and paths) and placement (poses of"
-            " objects)."
+            " one of the keys komo (configurations and paths), placement (poses of"
+            " objects) and motion (steps of a robot)."
         )
 
 

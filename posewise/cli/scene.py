@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from posewise.robots.config import Config
-from posewise.robots.errors import ConfigError
+from posewise.robots.errors import ConfigError, unknown_name
 from posewise.robots.loaders.dispatch import Packages
 from posewise.robots.typing import ModelName
 from posewise.robots.validation import CONVERSION_ERRORS
@@ -21,7 +21,7 @@ from posewise.robots.world.object_states import SHORT_NAMES, ObjectState, Partic
 from posewise.robots.world.rooms import Room, RoomMap
 
 from .expressions import read_shape
-from .yaml_entries import Entry, shorten
+from .yaml_entries import Entry, read_names, shorten
 
 FRAME_ARGUMENTS = ("position", "quaternion", "color", "contact")
 """Arguments of frames that objects accept too."""
@@ -62,11 +62,34 @@ def _add_files(C: Config, section: Entry, packages: Packages | None = None) -> N
     for entry in section.items("names of files, or mappings with a key file"):
         fields = _expand_shorthand(entry, "file", keys)
         name = fields.pop("file")
-        path = name.path(name.text("the name of a model file"))
+        path = _model_file(name, packages or {})
         with entry.locating_errors():
             options = _read_arguments(fields)
             options["packages"] = {**(packages or {}), **options.get("packages", {})}
             C.add_file(path, **options)
+
+
+def _model_file(name: Entry, packages: Packages) -> Path:
+    """Return the file of a model: beside the problem file, absolute, or in a package.
+
+    Only packages that the command line names are known here.
+    """
+    text = name.text("the name of a model file")
+    scheme = "package://"
+    if text.startswith(scheme):
+        package, _, inner = text.removeprefix(scheme).partition("/")
+        if package not in packages:
+            name.fail(
+                f"{unknown_name('package', package, packages)} Name its folder on the"
+                f" command line: --package {package}=FOLDER."
+            )
+        text = str((Path(packages[package]) / inner).absolute())
+    path = Path(text)
+    if not path.is_absolute():
+        return name.path(text)
+    if not path.is_file():
+        name.fail(f"{text!r} is not a file; expected a model.")
+    return path
 
 
 def _add_models(C: Config, section: Entry) -> None:
@@ -117,6 +140,14 @@ def _set_joints(C: Config, section: Entry) -> None:
     for name, entry in section.mapping("a mapping of joints to values").items():
         with entry.locating_errors():
             C.set_joint(name, entry.to_python())
+
+
+def _fit_collisions(C: Config, section: Entry) -> None:
+    fields = section.fields(_argument_names(Config.fit_collisions))
+    arguments = _read_arguments(fields)
+    if "links" in arguments:
+        arguments["links"] = read_names(fields, "links")
+    C.fit_collisions(**arguments)
 
 
 def _lock_joints(C: Config, section: Entry) -> None:
@@ -259,5 +290,6 @@ SCENE_SECTIONS: Mapping[str, Callable[[Config, Entry], None]] = {
     "states": _set_states,
     "joints": _set_joints,
     "lock": _lock_joints,
+    "fit_collisions": _fit_collisions,
 }
 """Function that reads each section of a scene."""

@@ -146,7 +146,8 @@ class Entry:
         if not path.is_relative_to(folder):
             self.fail(
                 f"{name!r} lies outside of the problem file's folder; put it in"
-                " that folder or below, and write its path relative to it."
+                " that folder or below, and write its path relative to it; files of"
+                " models may have absolute paths."
             )
         return folder, path
 

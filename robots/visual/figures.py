@@ -1,5 +1,6 @@
 """Figures of matplotlib, which an optional extra installs."""
 
+from io import BytesIO
 from typing import Any
 
 
@@ -20,6 +21,15 @@ def new_figure(width: float, height: float) -> Any:
         raise ImportError(
             'Pictures need matplotlib: pip install "posewise[plot]".'
         ) from error
-    figure = Figure(figsize=(width, height), layout="constrained")
+
+    class NotebookFigure(Figure):
+        """A figure that a notebook shows, although it belongs to no window."""
+
+        def _repr_png_(self) -> bytes:
+            stream = BytesIO()
+            self.savefig(stream, format="png")
+            return stream.getvalue()
+
+    figure = NotebookFigure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure

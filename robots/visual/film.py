@@ -4,27 +4,65 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
 from ..config import Config
-from ..geometry.shapes import Marker
-from ..geometry.tessellation import polygons
-from ..typing import FrameName
-from .drawing import draw_shapes
+from ..errors import ConfigError, PosewiseError
+from ..typing import FrameName, StrPath
+from ..validation import float_array
+from .drawn_scene import DrawnScene, drawn_scene, label_places
 from .figures import new_figure
+from .rendering import fit_eye, render
 
 PANEL_WIDTH = 3.0
-"""Width and height of one picture [inch]."""
-SHADOW_COLOR = (0.9, 0.9, 0.92, 1.0)
+"""Width and height of one picture of several [inch]."""
+SINGLE_SIZE = (6.0, 4.5)
+"""Width and height of a single picture [inch]."""
+PIXELS = 120
+"""Pixels per inch that are drawn."""
 MAX_COLUMNS = 4
 """Largest number of pictures side by side."""
+DEFAULT_VIEW = (25.0, -55.0)
+"""Elevation and azimuth of the eye [degrees]."""
+
+
+def save_picture(
+    world: Config,
+    file: StrPath | None,
+    view: tuple[float, float],
+    frames: Sequence[FrameName] | None,
+    names: bool,
+) -> Any:
+    """Return a figure of one world, and save it if there is a file.
+
+    `Config.picture` says more.
+    """
+    figure = film_strip([world], [""], checked_view(view), frames, names)
+    if file is not None:
+        figure.savefig(file)
+    return figure
+
+
+def checked_view(
+    view: tuple[float, float], error: type[PosewiseError] = ConfigError
+) -> tuple[float, float]:
+    """Return elevation and azimuth of a camera [degrees].
+
+    Raises:
+        error: For anything but two finite numbers.
+    """
+    expected = "two numbers: elevation and azimuth of the camera (degrees)"
+    angles = float_array("view", view, expected, error)
+    if angles.shape != (2,) or not np.isfinite(angles).all():
+        raise error(f"view is {view!r}, expected {expected}.")
+    return float(angles[0]), float(angles[1])
 
 
 def film_strip(
     worlds: Sequence[Config],
     titles: Sequence[str],
-    view: tuple[float, float] = (25.0, -55.0),
+    view: tuple[float, float] = DEFAULT_VIEW,
     frames: Sequence[FrameName] | None = None,
+    names: bool = False,
 ) -> Any:
     """Return a matplotlib figure with one picture of each world, from the same side.
 
@@ -33,25 +71,34 @@ def film_strip(
         titles: Titles of the pictures.
         view: Elevation and azimuth of the eye [degrees].
         frames: Names of the frames that are drawn; None: all.
+        names: Whether bodies are labelled with their names.
 
     Raises:
         ImportError: When matplotlib is not installed; the message names the extra.
         ConfigError: For unknown frames, with near matches.
     """
-    names = worlds[0].frame_names if frames is None else tuple(frames)
-    faces = [_world_faces(world, names) for world in worlds]
-    points = _bounding_points(worlds, names, faces)
+    is_single = len(worlds) == 1
     columns = _column_count(len(worlds))
     rows = -(-len(worlds) // columns)
-    figure = new_figure(PANEL_WIDTH * columns, PANEL_WIDTH * rows)
-    for k, (world, title) in enumerate(zip(worlds, titles, strict=True)):
-        axes = figure.add_subplot(rows, columns, k + 1, projection="3d")
-        axes.set_title(title, fontsize=9, loc="left", color="0.3")
+    size = SINGLE_SIZE if is_single else (PANEL_WIDTH, PANEL_WIDTH)
+    figure = new_figure(size[0] * columns, size[1] * rows)
+    drawn = worlds[0].frame_names if frames is None else tuple(frames)
+    scenes = [drawn_scene(world, drawn) for world in worlds]
+    points = np.concatenate([scene.points for scene in scenes])
+    floor = min(scene.floor for scene in scenes)
+    shape = (round(PIXELS * size[1]), round(PIXELS * size[0]))
+    eye = fit_eye(points, view, shape)
+    for k, (world, scene, title) in enumerate(zip(worlds, scenes, titles, strict=True)):
+        axes = figure.add_subplot(rows, columns, k + 1)
+        if title:
+            axes.set_title(title, fontsize=9, loc="left", color="0.3")
         axes.set_axis_off()
-        _set_view(axes, points, view)
-        _draw_shadow(axes, faces[k], points[:, 2].min())
-        draw_shapes(axes, (world, names, 1.0))
-        _draw_markers(axes, world, names)
+        axes.imshow(render(_on_floor(scene, points, floor), eye))
+        if names:
+            for name, place in label_places(world, drawn).items():
+                at = eye.project(place)[0]
+                style = dict(ha="center", va="bottom", fontsize=7, color="0.15")
+                axes.text(*at, name, **style, clip_on=True)
     return figure
 
 
@@ -60,79 +107,8 @@ def _column_count(count: int) -> int:
     return count if count <= 3 else min(-(-count // 2), MAX_COLUMNS)
 
 
-def _world_faces(world: Config, names: Sequence[FrameName]) -> list[np.ndarray]:
-    """Return the polygons (k, 3), in the world, of the visual shapes of frames."""
-    poses = world.forward_pass().frames
-    faces = []
-    for name in names:
-        i = world.index(name)
-        visuals = [g for g in world.frame(name).geometries if g.visual]
-        faces += [f @ poses.R[i].T + poses.p[i] for g in visuals for f in polygons(g)]
-    return faces
-
-
-def _bounding_points(
-    worlds: Sequence[Config],
-    names: Sequence[FrameName],
-    faces: Sequence[list[np.ndarray]],
-) -> Float[np.ndarray, "n 3"]:
-    """Return the corners of all faces and their shadows, and the origins of frames."""
-    origins = [
-        world.pose(name)[:3]
-        for world in worlds
-        for name in names
-        if world.frame(name).geometries
-    ]
-    corners = [corner for one in faces for face in one for corner in face]
-    points = np.reshape(origins + corners or np.zeros(3), (-1, 3))
-    return np.concatenate([points, points * [1, 1, 0] + [0, 0, points[:, 2].min()]])
-
-
-def _set_view(
-    axes: Any, points: Float[np.ndarray, "n 3"], view: tuple[float, float]
-) -> None:
-    """Set an orthographic view in which the points just fill the square of the axes."""
-    from mpl_toolkits.mplot3d.proj3d import proj_transform
-
-    elevation, azimuth = np.deg2rad(view)
-    right = np.array([-np.sin(azimuth), np.cos(azimuth), 0.0])
-    flat = np.cos(elevation)
-    eye = np.array([flat * np.cos(azimuth), flat * np.sin(azimuth), np.sin(elevation)])
-    basis = np.stack([right, np.cross(eye, right), eye])
-    in_view = points @ basis.T
-    low, high = in_view.min(0), in_view.max(0)
-    centre = (low + high) / 2 @ basis
-    half = max(0.52 * (high - low)[:2].max(), 0.05)
-    near, far = centre - half, centre + half
-    axes.set(
-        xlim=(near[0], far[0]), ylim=(near[1], far[1]), zlim=(near[2], far[2]),
-        proj_type="ortho", box_aspect=(1, 1, 1),
-    )  # fmt: skip
-    axes.view_init(*view)
-    # matplotlib leaves room about the box of the axes; measure and remove it.
-    edge = proj_transform(*(centre + half * right), axes.get_proj())[0]
-    axes.set_box_aspect((1, 1, 1), zoom=axes.viewLim.x1 / edge)
-
-
-def _draw_shadow(axes: Any, faces: Sequence[np.ndarray], floor: float) -> None:
-    """Draw the shadow on the floor of a light straight above."""
-    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
-
-    flat = [np.column_stack([f[:, :2], np.full(len(f), floor)]) for f in faces]
-    if flat:
-        colors = [SHADOW_COLOR]
-        style = dict(facecolors=colors, edgecolors=colors, linewidths=0.3)
-        axes.add_collection3d(Poly3DCollection(flat, zorder=0, **style))
-
-
-def _draw_markers(axes: Any, world: Config, names: Sequence[FrameName]) -> None:
-    """Draw the axes of markers: x red, y green, z blue."""
-    poses = world.forward_pass().frames
-    for name in names:
-        i = world.index(name)
-        for geometry in world.frame(name).geometries:
-            if isinstance(geometry.shape, Marker):
-                for axis, color in enumerate(("tab:red", "tab:green", "tab:blue")):
-                    end = poses.p[i] + geometry.shape.size / 2 * poses.R[i][:, axis]
-                    line = np.stack([poses.p[i], end])
-                    axes.plot(*line.T, color=color, linewidth=2, zorder=10)
+def _on_floor(scene: DrawnScene, points: np.ndarray, floor: float) -> DrawnScene:
+    """Return a scene with the same floor as those beside it."""
+    return DrawnScene(
+        scene.corners, scene.normals, scene.colors, scene.bodies, points, floor
+    )

@@ -172,3 +172,67 @@ def test_trajectories_of_other_files_are_refused(write_problem, capsys):
     target = file.parent / "motion.csv"
     assert main(["solve", str(placement), "--trajectory", str(target)]) == 2
     assert "needs the key komo" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("suffix", ["json", "npz"])
+def test_placements_of_a_result_are_checked_again(suffix, write_problem, capsys):
+    file = write_problem(help_texts.PLACEMENT_FILE)
+    result = file.parent / f"out.{suffix}"
+    upright, tilted = [0.2, 0, 0.8, 1, 0, 0, 0], [0.2, 0, 0.75, 0.8, 0.6, 0, 0]
+    for pose, expected in ((upright, 0), (tilted, 1)):
+        if suffix == "json":
+            result.write_text(json.dumps({"placements": [{"poses": {"box": pose}}]}))
+        else:
+            np.savez(result, **{"pose of box": np.array([pose])})
+        assert main(["check", str(file), str(result)]) == expected
+        out = capsys.readouterr().out
+        assert f"{1 - expected} of 1 placements pass every check." in out
+    assert "'table' and 'box' overlap by" in out
+    result.write_text("{}") if suffix == "json" else np.savez(result, a=np.zeros(1))
+    assert main(["check", str(file), str(result)]) == 2
+    assert "has no placements" in capsys.readouterr().err
+
+
+def test_objectives_of_placements_are_evaluated(write_problem, capsys):
+    up = "objectives:\n  - {feature: vectorZ, frames: [box], target: [0, 0, 1]}\n"
+    file = write_problem(help_texts.PLACEMENT_FILE + up)
+    result = file.parent / "out.json"
+    lying = [0.2, 0, 0.77, np.sqrt(0.5), np.sqrt(0.5), 0, 0]
+    result.write_text(json.dumps({"placements": [{"poses": {"box": lying}}]}))
+    assert main(["check", str(file), str(result)]) == 1
+    assert "vectorZ(box) is violated by 1 (scaled)" in capsys.readouterr().out
+
+
+def test_models_are_listed(capsys):
+    assert main(["models"]) == 0
+    assert "panda " in capsys.readouterr().out
+
+
+def test_models_in_packages_with_fitted_collisions(tmp_path, write_problem):
+    trimesh = pytest.importorskip("trimesh")
+    trimesh.creation.cylinder(radius=0.05, height=0.4).export(tmp_path / "m.obj")
+    mesh = '<geometry><mesh filename="m.obj"/></geometry>'
+    link = f'<link name="a"><collision>{mesh}</collision></link>'
+    (tmp_path / "m.urdf").write_text(f'<robot name="r">{link}</robot>')
+    fit = "  fit_collisions: {primitives: capsules}\n"
+    file = write_problem(f"scene:\n  files: ['package://parts/m.urdf']\n{fit}")
+    C = read_problem(file, {"parts": tmp_path}).world
+    assert isinstance(C.frame("a").shape, pw.Capsule)
+    file = write_problem(f"scene:\n  files: ['{tmp_path}/m.urdf']\n")
+    assert isinstance(read_problem(file).world.frame("a").shape, pw.Mesh)
+
+
+@pytest.mark.parametrize(
+    "steps, text",
+    [
+        ("[{pik: mug}]", "expected a mapping with one of the keys pick, place"),
+        ("[{pick: mug, hold: Upright(mug)}]", "pick and hold"),
+        ("[{place: mug}]", "no key 'predicate'"),
+        ("[{pick: mgu}]", "did you mean 'mug'"),
+    ],
+)
+def test_mistakes_in_steps(steps, text, write_problem, capsys):
+    scene = "scene:\n  models: [panda, mug]\n"
+    robot = f"motion:\n  robot: panda_link0\n  steps: {steps}\n"
+    assert main(["solve", str(write_problem(scene + robot))]) == 2
+    assert text in capsys.readouterr().err

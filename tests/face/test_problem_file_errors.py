@@ -175,7 +175,18 @@ BAD = {
         "scene.files[0]",
         "lies outside of the problem file's folder",
     ),
-    "absolute": ("scene:\n  files: [/etc/passwd]\n", 2, "scene.files[0]", "outside"),
+    "absolute": (
+        "scene:\n  files: [/no/arm.urdf]\n",
+        2,
+        "scene.files[0]",
+        "not a file",
+    ),
+    "package": (
+        "scene:\n  files: ['package://arms/arm.urdf']\n",
+        2,
+        "scene.files[0]",
+        "--package arms=FOLDER",
+    ),
     "a mesh above": (
         scene_file("  frames: {a: {shape: Mesh('../a.obj')}}"),
         3,

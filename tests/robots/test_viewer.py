@@ -117,7 +117,7 @@ def test_overlays_come_and_go(view):
     view.update()
     assert added <= nodes(view)
     view.hide(*calm)
-    assert not view.overlays and not added & (nodes(view) - {"/rooms"})
+    assert not view.overlays and not added & (nodes(view) - {"/rooms", "/names"})
 
 
 def test_witness_points_are_drawn(view):

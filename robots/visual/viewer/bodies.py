@@ -5,44 +5,57 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...geometry import shapes
-from ...geometry.tessellation import DEFAULT_COLOR
 from ...typing import RGBA
 from ...world.frame import Geometry
 
 if TYPE_CHECKING:
     from viser import SceneApi
 
-GROUND_SIZE = 4.0
+GROUND_SIZE = 20.0
 """Edge of the square that represents a half-space [m]."""
 MIN_POINT_SIZE = 0.004
 """Diameter at which points without a radius are drawn [m]."""
 
 
-def draw_geometry(scene: "SceneApi", node: str, geometry: Geometry) -> None:
-    """Add one shape, posed in its frame, with rounded edges drawn sharp.
+def draw_geometry(
+    scene: "SceneApi", node: str, geometry: Geometry, default: RGBA
+) -> Any:
+    """Add one shape, posed in its frame, and return its handle; edges are sharp.
+
+    Args:
+        scene: The scene.
+        node: Name of the new node.
+        geometry: The shape.
+        default: Colour of shapes that have none.
 
     Raises:
         ConfigError: For a mesh file that cannot be read.
     """
     shape = geometry.shape
     placement: dict[str, Any] = dict(position=geometry.pose[:3], wxyz=geometry.pose[3:])
-    color, opacity = split_color(geometry.color or DEFAULT_COLOR)
+    color, opacity = split_color(geometry.color or default)
     style: dict[str, Any] = dict(color=color, opacity=opacity, **placement)
     match shape:
         case shapes.Marker(size):
-            scene.add_frame(node, axes_length=size, axes_radius=size / 25, **placement)
+            return scene.add_frame(
+                node, axes_length=size, axes_radius=size / 25, **placement
+            )
         case shapes.Sphere(radius):
-            scene.add_icosphere(node, radius=radius, **style)
+            return scene.add_icosphere(node, radius=radius, **style)
         case shapes.Ellipsoid(radii):
             scale = tuple(radii.tolist())
-            scene.add_icosphere(node, radius=1.0, scale=scale, **style)
+            return scene.add_icosphere(node, radius=1.0, scale=scale, **style)
         case shapes.Box(size):
-            scene.add_box(node, dimensions=tuple(size.tolist()), **style)
+            return scene.add_box(node, dimensions=tuple(size.tolist()), **style)
         case shapes.Cylinder(length, radius):
-            scene.add_cylinder(node, radius=radius, height=length, **style)
+            return scene.add_cylinder(node, radius=radius, height=length, **style)
         case shapes.Plane():
             extent = dict(width=GROUND_SIZE, height=GROUND_SIZE, **placement)
-            scene.add_grid(node, plane_color=color, plane_opacity=0.5, **extent)
+            # The grid of the view has the lines that give the scale.
+            lines = dict(cell_thickness=0.0, section_thickness=0.0)
+            return scene.add_grid(
+                node, plane_color=color, plane_opacity=0.25, **lines, **extent
+            )
         case shapes.PointCloud(points, radius):
             dots = dict(
                 point_size=max(2 * radius, MIN_POINT_SIZE),
@@ -50,12 +63,14 @@ def draw_geometry(scene: "SceneApi", node: str, geometry: Geometry) -> None:
                 precision="float32",
                 **placement,
             )
-            scene.add_point_cloud(node, points=points, colors=color, **dots)
+            return scene.add_point_cloud(node, points=points, colors=color, **dots)
         case shapes.Mesh() if geometry.color is None and _has_colors(shape.mesh):
-            scene.add_mesh_trimesh(node, shape.mesh, **placement)
+            return scene.add_mesh_trimesh(node, shape.mesh, **placement)
         case _:
             vertices, faces = _triangles(shape)
-            scene.add_mesh_simple(node, vertices, faces, flat_shading=True, **style)
+            return scene.add_mesh_simple(
+                node, vertices, faces, flat_shading=True, **style
+            )
 
 
 def split_color(rgba: RGBA) -> tuple[tuple[int, int, int], float | None]:

@@ -5,14 +5,17 @@ frames are children of the frames' nodes and move with them.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
+from ...geometry.shapes import Marker, Plane
 from ...world.agents import DEFAULT_REACH
+from ..framing import body_boxes
+from .bodies import draw_geometry
 from .scene import AXES_STYLE, node_names
 from .viewable_world import ViewableWorld
 
@@ -27,6 +30,7 @@ ROOM_COLORS = (
     (220, 190, 70),
     (160, 120, 200),
 )
+COLLISION_COLOR = (0.95, 0.45, 0.15, 0.45)
 LINE_WIDTH = 0.003
 """Width of lines [m]."""
 MAX_SIGHT_DEPTH = 0.6
@@ -56,6 +60,53 @@ def draw_frames(context: OverlayContext) -> list[Any]:
         handles.append(context.scene.add_frame(f"{node}/axes", **AXES_STYLE))
         handles.append(context.scene.add_label(f"{node}/name", frame.name))
     return handles
+
+
+def draw_names(context: OverlayContext) -> list[Any]:
+    """Draw the name of each body, at its top."""
+    C, handles = context.world, []
+    frames = C.frames
+    for root, box in body_boxes(frames, C.poses()).items():
+        low, high = box.min(0), box.max(0)
+        top = np.append((low + high)[:2] / 2, high[2])
+        name = frames[root].name
+        style = dict(anchor="bottom-center", position=top)
+        node = f"/names/{name.replace('/', '|')}"
+        handles.append(context.scene.add_label(node, name, **style))
+    return handles
+
+
+def draw_collision_shapes(context: OverlayContext) -> list[Any]:
+    """Draw what collides over what is drawn: fitted models, and shapes not visual."""
+    handles: list[Any] = []
+    frames = context.world.frames
+    for node, frame in zip(node_names(frames), frames, strict=True):
+        for k, geometry in enumerate(frame.geometries):
+            if geometry.collision and not isinstance(geometry.shape, Marker | Plane):
+                over = replace(geometry, color=COLLISION_COLOR)
+                name = f"{node}/collides {k}"
+                handles.append(
+                    draw_geometry(context.scene, name, over, COLLISION_COLOR)
+                )
+    return handles
+
+
+def draw_clearance(context: OverlayContext) -> list[Any]:
+    """Draw the distance of the nearest pair that can collide, of all frames."""
+    C = context.world
+    pairs = C.collision_indices()
+    contacts = C.contacts(pairs)
+    if not contacts:
+        return []
+    k = min(contacts, key=lambda k: contacts[k].distance)
+    contact = contacts[k]
+    a, b = (C.frame_names[i] for i in pairs[k])
+    ends = np.stack([contact.point_a, contact.point_b])
+    color = OVERLAP_COLOR if contact.distance < 0 else SUPPORT_COLOR
+    line = _add_lines(context.scene, "/clearance", ends[None], color)
+    text = f"{a} - {b}: {1000 * contact.distance:.1f} mm"
+    context.scene.add_label("/clearance/distance", text, position=ends.mean(0))
+    return [line]
 
 
 def draw_regions(context: OverlayContext) -> list[Any]:
@@ -163,6 +214,9 @@ def draw_collisions(context: OverlayContext) -> list[Any]:
 
 
 OVERLAYS: dict[str, Callable[[OverlayContext], list[Any]]] = {
+    "names": draw_names,
+    "clearance": draw_clearance,
+    "collision_shapes": draw_collision_shapes,
     "frames": draw_frames,
     "regions": draw_regions,
     "rooms": draw_rooms,
@@ -170,7 +224,7 @@ OVERLAYS: dict[str, Callable[[OverlayContext], list[Any]]] = {
     "reach": draw_reach,
     "collisions": draw_collisions,
 }
-LIVE_OVERLAYS = frozenset({"collisions"})
+LIVE_OVERLAYS = frozenset({"names", "clearance", "collisions"})
 """Overlays that are redrawn whenever a frame has moved."""
 
 

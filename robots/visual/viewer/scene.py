@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float
 
+from ...typing import RGBA
 from ...world.frame import Frame
+from ..framing import (
+    bounding_corners,
+    floor_height,
+    grid_cell,
+    visible_bounds,
+)
+from ..palette import body_colors
 from .bodies import draw_geometry
 
 if TYPE_CHECKING:
@@ -15,6 +23,14 @@ if TYPE_CHECKING:
 
 AXES_LENGTH = 0.08
 """Length of the axes of a frame [m]."""
+FIELD_OF_VIEW = np.deg2rad(45)
+"""Vertical angle of the camera [rad]."""
+VIEW_DIRECTION = np.array([0.57, -0.82, 0.55])
+"""Direction from what is shown to the first camera."""
+FILLED, ASPECT = 0.8, 1.2
+"""Share of the page's height that is filled, and of width to height of its middle."""
+BRIGHTNESS = 0.8
+"""Factor of colours that bodies get: the lights of the page are bright."""
 AXES_STYLE: dict[str, Any] = dict(axes_length=AXES_LENGTH, axes_radius=AXES_LENGTH / 25)
 
 
@@ -29,6 +45,7 @@ class FrameScene:
         self._server = server
         self._poses = np.zeros((0, 7))
         self.handles: list[Any] = []
+        self._grid: Any = None
 
     def draw(self, frames: Sequence[Frame]) -> None:
         """Draw frames and their visual shapes in place of the old ones, unposed.
@@ -41,12 +58,14 @@ class FrameScene:
         self._poses = np.full((len(frames), 7), np.nan)
         self.handles = []
         scene = self._server.scene
-        for node, frame in zip(node_names(frames), frames, strict=True):
+        colors = [_dimmed(color) for color in body_colors(frames)]
+        for i, (node, frame) in enumerate(zip(node_names(frames), frames, strict=True)):
             self.handles.append(scene.add_frame(node, **AXES_STYLE, show_axes=False))
             for k, geometry in enumerate(frame.geometries):
                 if geometry.visual:
                     kind = type(geometry.shape).__name__.lower()
-                    draw_geometry(scene, f"{node}/{kind}{k or ''}", geometry)
+                    name = f"{node}/{kind}{k or ''}"
+                    draw_geometry(scene, name, geometry, colors[i])
 
     def move(self, poses: Float[np.ndarray, "frames 7"]) -> None:
         """Put all frames at their poses, at once."""
@@ -57,15 +76,57 @@ class FrameScene:
                 self.handles[i].wxyz = poses[i, 3:]
         self._poses = poses.copy()
 
-    def look_at_all(self) -> None:
-        """Set the initial camera so that all frames are in sight."""
-        centre, size = np.zeros(3), 0.5
-        if len(self._poses):
-            low, high = self._poses[:, :3].min(0), self._poses[:, :3].max(0)
-            centre, size = (low + high) / 2, max(float(np.linalg.norm(high - low)), 0.5)
+    def look_at_all(
+        self, frames: Sequence[Frame], poses: Sequence[Float[np.ndarray, "frames 7"]]
+    ) -> None:
+        """Set the initial camera so that what is drawn fills the page, on a grid.
+
+        Args:
+            frames: The frames.
+            poses: Their poses in all slices that are shown.
+        """
+        boxes = [box for each in poses for box in bounding_corners(frames, each)]
+        points = visible_bounds(boxes, np.concatenate([p[:, :3] for p in poses]))
         camera = self._server.initial_camera
-        camera.look_at = centre
-        camera.position = centre + size * np.array([1.0, -1.0, 0.6])
+        camera.fov = FIELD_OF_VIEW
+        camera.look_at, camera.position = fit_camera(points)
+        size = float(np.linalg.norm(points.max(0) - points.min(0)))
+        cell = grid_cell(size)
+        floor = floor_height(frames, poses[0], points)
+        self._grid = self._server.scene.add_grid(
+            "/grid",
+            infinite_grid=True,
+            fade_distance=8 * size,
+            cell_size=cell,
+            cell_color=(222, 222, 222),
+            section_size=5 * cell,
+            section_color=(190, 190, 190),
+            shadow_opacity=0.2,
+            # Surfaces in one plane flicker.
+            position=(0.0, 0.0, floor - 1e-3 * size),
+        )
+        unit = f"{cell:g} m" if cell >= 1 else f"{100 * cell:g} cm"
+        self._server.gui.add_markdown(f"squares of the floor: {unit}")
+
+
+def _dimmed(color: RGBA) -> RGBA:
+    """Return a colour that stays one under the lights of the page."""
+    return (*(BRIGHTNESS * c for c in color[:3]), 1.0)
+
+
+def fit_camera(
+    points: Float[np.ndarray, "n 3"],
+) -> tuple[Float[np.ndarray, "3"], Float[np.ndarray, "3"]]:
+    """Return where a camera looks and stands that has points in its field of view."""
+    centre = (points.min(0) + points.max(0)) / 2
+    eye = VIEW_DIRECTION / np.linalg.norm(VIEW_DIRECTION)
+    right = np.cross([0, 0, 1.0], eye)
+    right /= np.linalg.norm(right)
+    offsets = points - centre
+    half = np.tan(FIELD_OF_VIEW / 2) * FILLED
+    aside = np.stack([offsets @ right / ASPECT, offsets @ np.cross(eye, right)], -1)
+    distance = float((np.abs(aside).max(-1) / half + offsets @ eye).max())
+    return centre, centre + distance * eye
 
 
 def _warn_if_invisible(frames: Sequence[Frame]) -> None:

@@ -32,7 +32,9 @@ def start_server() -> Any:
     # viser prints a banner even if it is not verbose.
     with contextlib.redirect_stdout(io.StringIO()):
         server = viser.ViserServer(host=HOST, port=0, verbose=False)
-    server.gui.configure_theme(show_logo=False, show_share_button=False)
+    server.gui.configure_theme(
+        show_logo=False, show_share_button=False, control_width="small"
+    )
     server.scene.set_up_direction("+z")
     return server
 

@@ -60,7 +60,8 @@ class View:
             self._player = Player(self._server, animation.pauses, self._show_slice)
         self._layers = OverlayLayers(self._server, self._toggle)
         self.update()
-        self._scene.look_at_all()
+        poses = [config.poses()] if animation is None else [*animation.poses]
+        self._scene.look_at_all(self.config.frames, poses[:: max(len(poses) // 20, 1)])
         if browser:
             open_page(self.url)
 
@@ -101,7 +102,9 @@ class View:
         """Show overlays over the world; the page has a check box for each.
 
         Args:
-            *overlays: "frames" (axes and names), "regions" (cavities and supports of
+            *overlays: "names" (of bodies), "frames" (axes and names), "clearance"
+                (of the nearest pair), "collision_shapes" (what collides, over what is
+                drawn), "regions" (cavities and supports of
                 objects), "rooms", "cameras" (view cones), "reach" (of agents),
                 "collisions" (witness points of pairs that overlap or are near).
             margin: Distance below which a pair counts as near [m]; default: 0.02.

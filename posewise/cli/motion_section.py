@@ -1,0 +1,90 @@
+"""The section `motion` of problem files: a robot, and the steps of its motion."""
+
+from typing import Any
+
+from posewise.logic import motion
+from posewise.logic.motion import MotionPlan, MotionStatus, plan_motion
+
+from .expressions import read_predicate
+from .output import CommandResult
+from .problem_file import ProblemFile
+from .yaml_entries import Entry, read_integer
+
+MOTION_KEYS = ("robot", "steps")
+STEP_KEYS = {
+    "pick": ("hand",),
+    "place": ("predicate",),
+    "push": ("predicate", "hand"),
+    "open": ("joint", "hand"),
+    "close": ("joint", "hand"),
+    "handover": ("hand",),
+    "hold": (),
+    "until": (),
+}
+"""Further keys of each step, whose own key names the object or the predicate."""
+PREDICATE_STEPS = ("hold", "until")
+
+
+def solve_motion(problem: ProblemFile) -> MotionPlan:
+    """Plan the motion of a problem file.
+
+    Raises:
+        ProblemError: for invalid input, with file, line and key.
+    """
+    section = problem.sections["motion"]
+    fields = section.fields(MOTION_KEYS)
+    for key in MOTION_KEYS:
+        if key not in fields:
+            section.fail(f"there is no key {key!r}; its keys are robot and steps.")
+    robot = fields["robot"].text("an agent, or a frame of the robot")
+    entries = fields["steps"].items("steps, such as {pick: mug}")
+    steps = [_read_step(entry) for entry in entries]
+    seed = 0
+    if "seed" in problem.sections:
+        seed = read_integer(problem.sections["seed"], 0)
+    with section.locating_errors():
+        return plan_motion(problem.world, robot, steps, seed=seed)
+
+
+def summarize_motion(plan: MotionPlan) -> CommandResult:
+    """Report a plan, with its path at the times of the slices."""
+    is_success = plan.status is MotionStatus.SOLVED
+    data: dict[str, Any] = {
+        "solved": is_success,
+        "status": plan.status.name,
+        "reason": plan.reason,
+        "steps": [
+            {"step": str(s.step), "holds": bool(s.effect), "reason": s.reason}
+            for s in plan.steps
+        ],
+        "joints": list(plan.joints),
+        "times": plan.times,
+        "path": plan.path,
+    }
+    arrays = {"path": plan.path, "times": plan.times}
+    return CommandResult(is_success, plan.report(), data, arrays)
+
+
+def _read_step(entry: Entry) -> motion.Step:
+    """Return the step of a mapping, such as `{pick: mug}`."""
+    expected = f"a mapping with one of the keys {', '.join(STEP_KEYS)}"
+    kinds = [key for key in STEP_KEYS if key in entry.mapping(expected)]
+    if len(kinds) != 1:
+        entry.fail(
+            f"has {' and '.join(kinds) or 'none'} of these, expected {expected}."
+        )
+    kind = kinds[0]
+    fields = entry.fields((kind, *STEP_KEYS[kind]))
+    make: Any = getattr(motion, kind.capitalize())
+    with entry.locating_errors():
+        if kind in PREDICATE_STEPS:
+            return make(read_predicate(fields[kind]))
+        arguments: dict[str, Any] = {}
+        for key, value in fields.items():
+            if key == "predicate":
+                arguments[key] = read_predicate(value)
+            elif key != kind and value.value is not None:
+                arguments[key] = value.text("a name")
+        if "predicate" in STEP_KEYS[kind] and "predicate" not in arguments:
+            entry.fail("there is no key 'predicate', which says when the step is done.")
+        return make(fields[kind].text("the name of an object"), **arguments)

@@ -1,0 +1,114 @@
+"""A world as coloured triangles, and which part of it a picture should show."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from ..config import Config
+from ..geometry.shapes import Marker, Mesh
+from ..typing import FrameName
+from ..world.frame import Geometry
+from .framing import body_boxes, bounding_corners, floor_height, visible_bounds
+from .palette import body_colors, body_roots
+from .triangles import flat_normals, marker_triangles, shape_triangles
+
+AXIS_COLORS = np.array([[0.84, 0.15, 0.16], [0.17, 0.63, 0.17], [0.12, 0.47, 0.71]])
+"""Colours of the axes of markers: x red, y green, z blue."""
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnScene:
+    """Triangles of a world, in the world."""
+
+    corners: Float[np.ndarray, "n 3 3"]
+    normals: Float[np.ndarray, "n 3 3"]
+    colors: Float[np.ndarray, "n 4"]
+    bodies: Int[np.ndarray, " n"]
+    """Number of the frame that each belongs to; edges between bodies are drawn."""
+    points: Float[np.ndarray, "m 3"]
+    """Points that a picture should show."""
+    floor: float
+    """Height of the floor [m]."""
+
+
+def drawn_scene(world: Config, names: Sequence[FrameName]) -> DrawnScene:
+    """Return the visual shapes of some frames of a world at its state.
+
+    Raises:
+        ConfigError: For unknown frames, with near matches; a mesh that cannot be read.
+    """
+    poses, colors = world.poses(), body_colors(world.frames)
+    transforms = world.forward_pass().frames
+    parts: list[tuple[np.ndarray, ...]] = []
+    chosen = [world.index(name) for name in names]
+    for i in chosen:
+        R, p = transforms.R[i], transforms.p[i]
+        for geometry in world.frames[i].geometries:
+            for corners, normals, rgba in _pieces(geometry, colors[i]):
+                count = len(corners)
+                parts.append((
+                    corners @ R.T + p, normals @ R.T,
+                    np.broadcast_to(rgba, (count, 4)), np.full(count, i),
+                ))  # fmt: skip
+    empty = (np.zeros((0, 3, 3)), np.zeros((0, 3, 3)), np.zeros((0, 4)), np.zeros(0))
+    joined = [np.concatenate(group) for group in zip(*(parts or [empty]), strict=True)]
+    frames = [world.frames[i] for i in chosen]
+    boxes = bounding_corners(frames, poses[chosen])
+    points = visible_bounds(boxes, poses[chosen, :3])
+    return DrawnScene(
+        *joined[:3], joined[3].astype(int), points,
+        floor_height(frames, poses[chosen], points),
+    )  # fmt: skip
+
+
+def label_places(
+    world: Config, names: Iterable[FrameName]
+) -> dict[FrameName, Float[np.ndarray, "3"]]:
+    """Return the top of each body that is drawn, by the name of its root."""
+    roots = body_roots(world.frames)
+    shown = {roots[world.index(name)] for name in names}
+    tops = {}
+    for root, box in body_boxes(world.frames, world.poses()).items():
+        if root in shown:
+            low, high = box.min(0), box.max(0)
+            top = np.append((low + high)[:2] / 2, high[2])
+            tops[world.frames[root].name] = top
+    return tops
+
+
+def _pieces(
+    geometry: Geometry, default: Sequence[float]
+) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Return corners, normals and colours of the parts of a shape in its frame."""
+    if not geometry.visual:
+        return []
+    if isinstance(geometry.shape, Marker):
+        bars = marker_triangles(geometry.shape.size)
+        return [
+            (
+                corners,
+                np.repeat(flat_normals(corners)[:, None], 3, 1),
+                np.append(AXIS_COLORS[axis], 1),
+            )
+            for axis, corners in bars
+        ]
+    triangles = shape_triangles(geometry)
+    rgba = np.ones(4)
+    color = geometry.color or default
+    rgba[: len(color)] = color
+    if isinstance(geometry.shape, Mesh) and geometry.color is None:
+        own = _mesh_colors(geometry.shape)
+        return [(*triangles, rgba if own is None else own)]
+    return [(*triangles, rgba)]
+
+
+def _mesh_colors(mesh: Mesh) -> np.ndarray | None:
+    """Return the colours (n or 1, 4) that a mesh file gives its faces, if any."""
+    visual = mesh.mesh.visual
+    if visual.kind is None:
+        return None
+    if visual.kind == "texture":
+        return np.asarray(visual.material.main_color, float)[None] / 255
+    return np.asarray(visual.face_colors, float) / 255
