@@ -72,9 +72,14 @@ def likely_millimetres(spec: ProblemSpec) -> Iterator[str]:
             f"Objects are far larger than the robot: {first_few(scale.huge)}, but"
             f" {reach}. {remedy}"
         )
+    farthest = max(MIN_DISTANCE, MIN_DISTANCE_RATIO * scale.reach)
+    # No frame is farther than all origins and slides together: poses take longer.
+    origins = np.linalg.norm([frame.origin[:3] for frame in C.frames], axis=1)
+    if 2 * (origins.sum() + np.abs(C.q).sum()) < farthest:
+        return
     places = C.poses()[:, :3]
     gaps = np.linalg.norm(places[:, None] - places[scale.bases], axis=-1).min(1)
-    far = gaps > max(MIN_DISTANCE, MIN_DISTANCE_RATIO * scale.reach)
+    far = gaps > farthest
     if far.any():
         parts = [f"{C.frames[i].name!r} ({gaps[i]:.4g} m)" for i in np.flatnonzero(far)]
         yield f"Frames are very far from the robot: {first_few(parts)}. {remedy}"

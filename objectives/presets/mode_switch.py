@@ -65,7 +65,9 @@ def _warn_if_swapped(C: Config, parent: str, frame: str) -> None:
     """Warn if nothing with a shape is attached to something that has one."""
 
     def has_shape(name: str) -> bool:
-        below = subtree_indices(C.tree, C.index(name))
+        if (root := C.index(name)) == len(C.frames):
+            return False  # the world, which is no frame
+        below = subtree_indices(C.tree, root)
         return any(C.frames[i].geometries for i in below)
 
     if has_shape(parent) and not has_shape(frame):

@@ -367,6 +367,7 @@ RIGHT = {
     "metres of margin": lambda: path(arm(position=[50, 0, 0]), margin=2.0),
     "speeds above the model's": lambda: limited(velocity=4.0),
     "a hand with its object": lambda: switch("grip", "box"),
+    "an object put down": lambda: switch("world", "box"),
     "OnTopOf": lambda: stacking(logic.OnTopOf("mug", "table")),
     "float32": lambda: in_float32(path(arm()), 1e-5),
 }
