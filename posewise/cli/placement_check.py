@@ -59,7 +59,7 @@ def check_placements(problem: ProblemFile, file: Path) -> CommandResult:
             "checks": [vars(check) for check in checks],
             "predicates": [vars(check) for check in predicates],
         })  # fmt: skip
-    count = sum(entry["passed"] for entry in data)
+    count = sum(bool(entry["passed"]) for entry in data)
     lines.append(f"{count} of {len(data)} placements pass every check.")
     result = {"passed": count > 0, "placements": data}
     return CommandResult(count > 0, "\n".join(lines), result, {})

@@ -2,17 +2,18 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from ..config import Config
 from ..geometry.shapes import Marker, Mesh
-from ..typing import FrameName
+from ..typing import RGBA, FrameName
 from ..world.frame import Geometry
 from .framing import body_boxes, bounding_corners, floor_height, visible_bounds
 from .palette import body_colors, body_roots
 from .triangles import flat_normals, marker_triangles, shape_triangles
+from .viewer.viewable_world import ViewableWorld
 
 AXIS_COLORS = np.array([[0.84, 0.15, 0.16], [0.17, 0.63, 0.17], [0.12, 0.47, 0.71]])
 """Colours of the axes of markers: x red, y green, z blue."""
@@ -33,7 +34,7 @@ class DrawnScene:
     """Height of the floor [m]."""
 
 
-def drawn_scene(world: Config, names: Sequence[FrameName]) -> DrawnScene:
+def drawn_scene(world: ViewableWorld, names: Sequence[FrameName]) -> DrawnScene:
     """Return the visual shapes of some frames of a world at its state.
 
     Raises:
@@ -57,14 +58,13 @@ def drawn_scene(world: Config, names: Sequence[FrameName]) -> DrawnScene:
     frames = [world.frames[i] for i in chosen]
     boxes = bounding_corners(frames, poses[chosen])
     points = visible_bounds(boxes, poses[chosen, :3])
-    return DrawnScene(
-        *joined[:3], joined[3].astype(int), points,
-        floor_height(frames, poses[chosen], points),
-    )  # fmt: skip
+    corners, normals, rgba, bodies = joined
+    floor = floor_height(frames, poses[chosen], points)
+    return DrawnScene(corners, normals, rgba, bodies.astype(int), points, floor)
 
 
 def label_places(
-    world: Config, names: Iterable[FrameName]
+    world: ViewableWorld, names: Iterable[FrameName]
 ) -> dict[FrameName, Float[np.ndarray, "3"]]:
     """Return the top of each body that is drawn, by the name of its root."""
     roots = body_roots(world.frames)
@@ -79,7 +79,7 @@ def label_places(
 
 
 def _pieces(
-    geometry: Geometry, default: Sequence[float]
+    geometry: Geometry, default: RGBA
 ) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Return corners, normals and colours of the parts of a shape in its frame."""
     if not geometry.visual:
@@ -106,7 +106,7 @@ def _pieces(
 
 def _mesh_colors(mesh: Mesh) -> np.ndarray | None:
     """Return the colours (n or 1, 4) that a mesh file gives its faces, if any."""
-    visual = mesh.mesh.visual
+    visual: Any = mesh.mesh.visual
     if visual.kind is None:
         return None
     if visual.kind == "texture":

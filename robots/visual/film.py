@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from ..config import Config
 from ..errors import ConfigError, PosewiseError
 from ..typing import FrameName, StrPath
 from ..validation import float_array
 from .drawn_scene import DrawnScene, drawn_scene, label_places
 from .figures import new_figure
 from .rendering import fit_eye, render
+from .viewer.viewable_world import ViewableWorld
 
 PANEL_WIDTH = 3.0
 """Width and height of one picture of several [inch]."""
@@ -26,7 +26,7 @@ DEFAULT_VIEW = (25.0, -55.0)
 
 
 def save_picture(
-    world: Config,
+    world: ViewableWorld,
     file: StrPath | None,
     view: tuple[float, float],
     frames: Sequence[FrameName] | None,
@@ -58,7 +58,7 @@ def checked_view(
 
 
 def film_strip(
-    worlds: Sequence[Config],
+    worlds: Sequence[ViewableWorld],
     titles: Sequence[str],
     view: tuple[float, float] = DEFAULT_VIEW,
     frames: Sequence[FrameName] | None = None,

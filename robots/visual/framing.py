@@ -1,4 +1,4 @@
-"""What a view should frame: the shapes that are drawn, without the ground below."""
+"""Framing of a view: the shapes that are drawn, without the ground below."""
 
 from collections.abc import Sequence
 

@@ -43,7 +43,7 @@ def body_roots(frames: Sequence[Frame]) -> list[int]:
 
 
 def body_colors(frames: Sequence[Frame]) -> list[RGBA]:
-    """Return the colour of each frame's shapes that have none of their own."""
+    """Return the colour of each frame's shapes that lack one."""
     roots = body_roots(frames)
     joints = [0] * len(frames)
     for i, frame in enumerate(frames):
@@ -65,7 +65,7 @@ def body_colors(frames: Sequence[Frame]) -> list[RGBA]:
 
 
 def needs_color(geometry: Geometry) -> bool:
-    """Return whether a shape is drawn but has no colour of its own."""
+    """Return whether a shape is drawn but lacks a colour."""
     return geometry.visual and geometry.color is None
 
 

@@ -11,7 +11,7 @@ CHUNK = 1 << 20
 
 
 class Buffer(NamedTuple):
-    """What is seen in each pixel."""
+    """The nearest triangle in each pixel."""
 
     triangle: Int[np.ndarray, "height width"]
     """Index of the nearest triangle; -1: none."""

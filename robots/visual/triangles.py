@@ -37,7 +37,7 @@ def shape_triangles(geometry: Geometry) -> Triangles:
     Raises:
         ConfigError: For a mesh file that cannot be read.
     """
-    pose = geometry.pose
+    pose: np.ndarray | None = geometry.pose
     match geometry.shape:
         case shapes.Box(size):
             local = _box_corners(size / 2)

@@ -52,7 +52,7 @@ def draw_geometry(
         case shapes.Plane():
             extent = dict(width=GROUND_SIZE, height=GROUND_SIZE, **placement)
             # The grid of the view has the lines that give the scale.
-            lines = dict(cell_thickness=0.0, section_thickness=0.0)
+            lines: dict[str, Any] = dict(cell_thickness=0.0, section_thickness=0.0)
             return scene.add_grid(
                 node, plane_color=color, plane_opacity=0.25, **lines, **extent
             )
