@@ -22,7 +22,9 @@ NUM_WARM_SOLVES = 10
 MODULES = {"pyyaml": "yaml", "libigl": "igl"}
 """Names to import of the packages that are installed under another one."""
 
-FOR_USERS = tuple("plot mujoco rai cli meshes xacro retime viz bddl notebook".split())
+FOR_USERS = tuple(
+    "plot mujoco rai cli meshes xacro retime viz bddl notebook torch".split()
+)
 """Extras that are worth naming, if this version of posewise has them."""
 
 
