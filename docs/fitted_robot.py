@@ -31,7 +31,7 @@ BORDER = 16
 WIDTH = 1000
 CAPSULE_COLOR = (0.95, 0.45, 0.15, 0.45)
 MESH_COLOR = (0.80, 0.82, 0.86, 1.0)
-SIDEWAYS = np.array([1.0, 1.0, 0.0]) / np.sqrt(2)
+SIDEWAYS = np.array([0.82, 0.57, 0.0])
 """To the right, for one who looks at the viewer's first picture."""
 
 
@@ -66,6 +66,7 @@ def picture(C: pw.Config) -> Image.Image:
     with tempfile.TemporaryDirectory() as folder:
         page, shot = Path(folder) / "page.html", Path(folder) / "page.png"
         with C.view(browser=False) as view:
+            view.hide("grid")
             view.save(page)
         words = [*BROWSER.split(), f"--window-size={SIZE[0]},{SIZE[1]}"]
         words += [f"--screenshot={shot}", f"--user-data-dir={folder}/browser"]

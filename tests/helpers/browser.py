@@ -14,7 +14,7 @@ import numpy as np
 from websockets.sync.client import connect
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-SIZE = (640, 480)
+SIZE = (1000, 750)
 FLAGS = (
     "--headless=new --no-sandbox --disable-dev-shm-usage --ignore-gpu-blocklist"
     " --use-gl=angle --use-angle=swiftshader --enable-unsafe-swiftshader"

@@ -12,7 +12,7 @@ from helpers.browser import CHROMIUM, Browser, pixel, spot, wait_for  # noqa: E4
 pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="there is no chromium on the PATH"
 )
-BALLS = {"red": [0, 0, 0.0], "green": [0.6, 0.0, 0.0], "blue": [0, 0, 0.5]}
+BALLS = {"red": [0, 0, 0.0], "green": [0.6, 0.0, 0.0], "blue": [0.6, 0, 0.4]}
 
 
 def arm() -> pw.Config:
@@ -38,7 +38,7 @@ def test_balls_are_seen_where_they_are(tmp_path):
         expected = [pixel(view._server, place) for place in BALLS.values()]
     with Browser(page.as_uri(), tmp_path / "browser") as browser:
         all_seen = lambda: _spots(browser.picture(), 3)
-        np.testing.assert_allclose(wait_for(all_seen), expected, atol=14)
+        np.testing.assert_allclose(wait_for(all_seen), expected, atol=32)
 
 
 def test_the_mouse_drags_a_target_and_the_robot_follows(tmp_path):
@@ -61,7 +61,7 @@ def test_the_mouse_drags_a_target_and_the_robot_follows(tmp_path):
             np.testing.assert_allclose([x, y, z], [0.1, 0.3, 0], atol=0.04)
             np.testing.assert_allclose(C.q, np.arctan2(y, x))
             hand = at(C.pose("hand")[:3])
-            wait_for(lambda: np.linalg.norm(seen() - hand) < 20)
+            wait_for(lambda: np.linalg.norm(seen() - hand) < 40)
 
 
 def _spots(picture: np.ndarray, count: int):

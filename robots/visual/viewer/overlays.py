@@ -14,7 +14,13 @@ from jaxtyping import Float
 
 from ...geometry.shapes import Marker, Plane
 from ...world.agents import DEFAULT_REACH
-from ..framing import body_boxes
+from ..framing import (
+    body_boxes,
+    bounding_corners,
+    floor_height,
+    grid_cell,
+    visible_bounds,
+)
 from .bodies import draw_geometry
 from .scene import AXES_STYLE, node_names
 from .viewable_world import ViewableWorld
@@ -60,6 +66,44 @@ def draw_frames(context: OverlayContext) -> list[Any]:
         handles.append(context.scene.add_frame(f"{node}/axes", **AXES_STYLE))
         handles.append(context.scene.add_label(f"{node}/name", frame.name))
     return handles
+
+
+def draw_grid(context: OverlayContext) -> list[Any]:
+    """Draw the floor as a grid."""
+    frames, poses = context.world.frames, context.world.poses()
+    points = _framed_points(context.world)
+    size = _framed_size(points)
+    cell = grid_cell(size)
+    # Surfaces in one plane flicker.
+    height = floor_height(frames, poses, points) - 1e-3 * size
+    grid = context.scene.add_grid(
+        "/grid",
+        infinite_grid=True,
+        fade_distance=8 * size,
+        cell_size=cell,
+        cell_color=(222, 222, 222),
+        section_size=5 * cell,
+        section_color=(190, 190, 190),
+        shadow_opacity=0.2,
+        position=(0.0, 0.0, height),
+    )
+    return [grid]
+
+
+def floor_scale(world: ViewableWorld) -> str:
+    """Return how large the squares of the floor are."""
+    cell = grid_cell(_framed_size(_framed_points(world)))
+    unit = f"{cell:g} m" if cell >= 1 else f"{100 * cell:g} cm"
+    return f"squares of the floor: {unit}"
+
+
+def _framed_points(world: ViewableWorld) -> Float[np.ndarray, "n 3"]:
+    poses = world.poses()
+    return visible_bounds(bounding_corners(world.frames, poses), poses[:, :3])
+
+
+def _framed_size(points: Float[np.ndarray, "n 3"]) -> float:
+    return float(np.linalg.norm(points.max(0) - points.min(0)))
 
 
 def draw_names(context: OverlayContext) -> list[Any]:
@@ -214,6 +258,7 @@ def draw_collisions(context: OverlayContext) -> list[Any]:
 
 
 OVERLAYS: dict[str, Callable[[OverlayContext], list[Any]]] = {
+    "grid": draw_grid,
     "names": draw_names,
     "clearance": draw_clearance,
     "collision_shapes": draw_collision_shapes,

@@ -11,8 +11,6 @@ from ...typing import RGBA
 from ...world.frame import Frame
 from ..framing import (
     bounding_corners,
-    floor_height,
-    grid_cell,
     visible_bounds,
 )
 from ..palette import body_colors
@@ -45,7 +43,6 @@ class FrameScene:
         self._server = server
         self._poses = np.zeros((0, 7))
         self.handles: list[Any] = []
-        self._grid: Any = None
 
     def draw(self, frames: Sequence[Frame]) -> None:
         """Draw frames and their visual shapes in place of the old ones, unposed.
@@ -79,7 +76,7 @@ class FrameScene:
     def look_at_all(
         self, frames: Sequence[Frame], poses: Sequence[Float[np.ndarray, "frames 7"]]
     ) -> None:
-        """Set the initial camera so that what is drawn fills the page, on a grid.
+        """Set the initial camera so that what is drawn fills the page.
 
         Args:
             frames: The frames.
@@ -90,23 +87,6 @@ class FrameScene:
         camera = self._server.initial_camera
         camera.fov = FIELD_OF_VIEW
         camera.look_at, camera.position = fit_camera(points)
-        size = float(np.linalg.norm(points.max(0) - points.min(0)))
-        cell = grid_cell(size)
-        floor = floor_height(frames, poses[0], points)
-        self._grid = self._server.scene.add_grid(
-            "/grid",
-            infinite_grid=True,
-            fade_distance=8 * size,
-            cell_size=cell,
-            cell_color=(222, 222, 222),
-            section_size=5 * cell,
-            section_color=(190, 190, 190),
-            shadow_opacity=0.2,
-            # Surfaces in one plane flicker.
-            position=(0.0, 0.0, floor - 1e-3 * size),
-        )
-        unit = f"{cell:g} m" if cell >= 1 else f"{100 * cell:g} cm"
-        self._server.gui.add_markdown(f"squares of the floor: {unit}")
 
 
 def _dimmed(color: RGBA) -> RGBA:

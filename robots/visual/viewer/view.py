@@ -16,7 +16,7 @@ from ...validation import number
 from .animation import Animation
 from .gizmo import Gizmo
 from .layers import OverlayLayers
-from .overlays import OVERLAYS
+from .overlays import OVERLAYS, floor_scale
 from .player import Player
 from .scene import FrameScene
 from .server import HOST, open_page, start_server, stop_server
@@ -61,6 +61,8 @@ class View:
         self._layers = OverlayLayers(self._server, self._toggle)
         self.update()
         poses = [config.poses()] if animation is None else [*animation.poses]
+        self.show("grid")
+        self._server.gui.add_markdown(floor_scale(self._world()))
         self._scene.look_at_all(self.config.frames, poses[:: max(len(poses) // 20, 1)])
         if browser:
             open_page(self.url)
@@ -102,11 +104,12 @@ class View:
         """Show overlays over the world; the page has a check box for each.
 
         Args:
-            *overlays: "names" (of bodies), "frames" (axes and names), "clearance"
-                (of the nearest pair), "collision_shapes" (what collides, over what is
-                drawn), "regions" (cavities and supports of
-                objects), "rooms", "cameras" (view cones), "reach" (of agents),
-                "collisions" (witness points of pairs that overlap or are near).
+            *overlays: "grid" (of the floor, shown at first), "names" (of bodies),
+                "clearance" (of the nearest pair), "collision_shapes" (what collides,
+                over what is drawn), "collisions" (witness points of pairs that overlap
+                or are near), "frames" (axes and names), "regions" (cavities and
+                supports of objects), "rooms", "cameras" (view cones), "reach" (of
+                agents).
             margin: Distance below which a pair counts as near [m]; default: 0.02.
 
         Raises:
