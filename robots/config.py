@@ -292,7 +292,8 @@ class Config:
         """
         if not isinstance(path, str | os.PathLike):
             raise LoadError(f"path is {path!r}, expected the path of a model file.")
-        model, duplicates = read_file(Path(path), packages, xacro_args)
+        with announce_if_slow(f"loading {Path(path).name}"):
+            model, duplicates = read_file(Path(path), packages, xacro_args)
         return self.add_model(
             model, prefix, parent, pose, joint, duplicates=duplicates, source=str(path)
         )

@@ -5,6 +5,8 @@ import importlib
 import numpy as np
 from jaxtyping import Float
 
+from posewise.compilation.progress import announce_if_slow
+
 from ..errors import ConfigError
 from .coacd_process import CoacdError, run_coacd
 from .disk_cache import Arrays, memoize_to_disk
@@ -52,7 +54,11 @@ def convex_parts(mesh: Mesh) -> list[Float[np.ndarray, "_ 3"]]:
             " parts; expected mode 'decompose' or 'convex'."
         )
     if "parts" not in mesh._cache:
-        parts = [finite_vertices(mesh)] if mesh.mode == "convex" else _decompose(mesh)
+        if mesh.mode == "convex":
+            parts = [finite_vertices(mesh)]
+        else:
+            with announce_if_slow(f"decomposing {mesh_label(mesh)} into convex parts"):
+                parts = _decompose(mesh)
         mesh._cache["parts"] = [_few_vertices(p, mesh.max_vertices) for p in parts]
     return list(mesh._cache["parts"])
 

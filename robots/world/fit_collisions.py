@@ -8,6 +8,8 @@ from typing import get_args
 
 import numpy as np
 
+from posewise.compilation.progress import announce_if_slow
+
 from ..errors import ConfigError
 from ..geometry.fitting.measures import reach_beyond, volume
 from ..geometry.fitting.splitting import PrimitiveKind, fit
@@ -90,7 +92,8 @@ def fit_collisions(
         start = perf_counter()
         frame = unfitted(tree.frames[i])
         surface = _surface(frame)
-        fitted = fit(surface, primitives, tolerance)
+        with announce_if_slow(f"fitting {primitives} to {frame.name!r}"):
+            fitted = fit(surface, primitives, tolerance)
         geometries = _replaced(frame, fitted)
         tree = tree.with_properties(i, geometries=geometries, unfitted=frame.geometries)
         hull = surface.hull_volume
