@@ -1,4 +1,4 @@
-"""Draws the pictures of the pages: those of the demo, and one of a relaxation.
+"""Draws the pictures of the pages: the demo, a relaxation, and distances.
 
 Run `python docs/pictures.py build/pictures`.
 """
@@ -10,10 +10,11 @@ import jax
 
 jax.config.update("jax_enable_x64", True)
 
+import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 
 import posewise as pw  # noqa: E402
-from posewise import logic  # noqa: E402
+from posewise import FS, logic  # noqa: E402
 from posewise.demo import run  # noqa: E402
 from posewise.robots.visual.figures import new_figure  # noqa: E402
 
@@ -47,8 +48,49 @@ def draw_soundness(file: Path) -> None:
     made.savefig(file, dpi=110)
 
 
+def draw_distances(file: Path) -> None:
+    """Draw the signed distance of a capsule from a box, and its gradient."""
+    C = pw.Config()
+    C.add_frame("box", shape=pw.Box([0.4, 0.2, 0.2]))
+    lying = [0, 0, 0, np.sqrt(0.5), 0, np.sqrt(0.5), 0]  # along x
+    turn = [np.cos(0.3), 0, 0, np.sin(0.3)]
+    C.add_frame("slide_x", joint="transX")
+    C.add_frame("slide_y", "slide_x", joint="transY")
+    shape = [(pw.Capsule(0.15, 0.03), lying)]
+    C.add_frame("capsule", "slide_y", quaternion=turn, shape=shape)
+    minus = C.feature(FS.distance, ["capsule", "box"]).function(C)
+
+    def distance(q: jax.Array) -> jax.Array:
+        return -minus(q)[0]
+
+    def over(n: int, m: int) -> tuple[np.ndarray, np.ndarray, jax.Array]:
+        x, y = np.meshgrid(np.linspace(-0.5, 0.5, n), np.linspace(-0.3, 0.3, m))
+        return x, y, jnp.stack([x, y], -1).reshape(-1, 2)
+
+    made = new_figure(6.5, 3.6)
+    axes = made.subplots()
+    x, y, places = over(121, 73)
+    values = np.asarray(jax.jit(jax.vmap(distance))(places)).reshape(x.shape)
+    levels = np.arange(-0.2, 0.36, 0.02)
+    shades = axes.contourf(x, y, values, levels, cmap="RdBu", vmin=-0.25, vmax=0.25)
+    axes.contour(x, y, values, [0.0], colors="black", linewidths=1.5)
+    made.colorbar(shades, label="signed distance [m]")
+    x, y, places = over(21, 13)
+    slopes = np.asarray(jax.jit(jax.vmap(jax.grad(distance)))(places))
+    axes.quiver(x.ravel(), y.ravel(), *slopes.T, width=0.0025, color="0.25")
+    corners = [[-0.2, -0.1], [0.2, -0.1], [0.2, 0.1], [-0.2, 0.1], [-0.2, -0.1]]
+    axes.plot(*np.transpose(corners), color="0.4", linestyle="--", label="the box")
+    ends = 0.075 * np.array([np.cos(0.6), np.sin(0.6)]) * np.array([[-1], [1]])
+    axes.plot(*(ends + [0.38, 0.2]).T, color="tab:orange", linewidth=10,
+              solid_capstyle="round", label="the capsule")  # fmt: skip
+    axes.set(xlabel="x [m]", ylabel="y [m]", aspect="equal")
+    axes.legend(fontsize=8, loc="lower right")
+    made.savefig(file, dpi=100)
+
+
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
     if not run(folder):
         sys.exit("not every problem of the demo was solved")
     draw_soundness(folder / "soundness.png")
+    draw_distances(folder / "distances.png")

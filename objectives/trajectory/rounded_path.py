@@ -61,7 +61,11 @@ class RoundedPath:
         q = self._points[step] + slope * (t - self.times[step])[:, None]
         q = q + (a * left**2 + b * right**2) / 2
         v = slope - a * left + b * right
-        acceleration = a * (left > 0) + b * (right > 0)
+        # Where two parabolas meet, both lengths are zero up to rounding: the later one
+        # counts there, so that the acceleration neither vanishes nor adds up.
+        slack = 1e-9 * (self.times[step + 1] - self.times[step])
+        is_later = self.times[step + 1] - t <= reach[step + 1] + slack
+        acceleration = np.where(is_later[:, None], b, a * (left > 0))
         for first in self.quaternions:
             part = slice(first, first + 4)
             q[:, part], v[:, part], acceleration[:, part] = _normalized(

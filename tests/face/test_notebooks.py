@@ -13,6 +13,7 @@ NEEDS = {
     "07": ("mujoco",),
     "08": ("mujoco",),
     "12": ("mujoco", "viser"),
+    "16": ("mujoco",),
 }
 
 

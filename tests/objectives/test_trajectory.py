@@ -173,6 +173,16 @@ def test_derivatives_of_rounded_paths(quaternions):
     np.testing.assert_allclose(before[1], after[1], atol=1e-9)
 
 
+def test_acceleration_where_two_parabolas_meet():
+    times = 0.1 * np.arange(8)
+    path = RoundedPath(times, times[:, None] ** 2, np.full(6, 0.05))
+    middles = (times[1:-2] + times[2:-1]) / 2
+    t = np.concatenate(
+        [middles, np.nextafter(middles, 0), np.nextafter(middles, 1), times[1:-1]]
+    )
+    np.testing.assert_allclose(path.sample(t)[2], 2, atol=1e-9)
+
+
 def test_rounded_paths_keep_their_deviation():
     reach = np.array([0.1, 0.125, 0.25])
     path = RoundedPath(TIMES, POINTS, reach)
