@@ -1,5 +1,6 @@
 """Solutions: a path, its status, and a report."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from posewise.robots.config import Config
+from posewise.robots.errors import ProblemWarning
 from posewise.robots.typing import FrameName, StrPath, VectorLike
 from posewise.robots.validation import integer, number
 from posewise.robots.visual.viewer import View
@@ -180,8 +182,13 @@ class Solution:
             rounded: whether corners are rounded.
 
         Raises:
-            ObjectiveError: for a dt that is not positive, or far too small.
+            ObjectiveError: for a dt that is not positive, far too small, or longer than
+                the path.
+
+        Warns:
+            ProblemWarning: for a path that is not feasible.
         """
+        self._warn_if_infeasible("resample")
         return self._played.resample(dt, rounded)
 
     def retime(
@@ -216,8 +223,21 @@ class Solution:
         Raises:
             ImportError: without toppra; names the extra.
             ObjectiveError: for numbers out of range, or no limit of what moves.
+
+        Warns:
+            ProblemWarning: for a path that is not feasible.
         """
+        self._warn_if_infeasible("retime")
         return self._played.retime(velocity, acceleration, deviation, dt)
+
+    def _warn_if_infeasible(self, method: str) -> None:
+        if not self.feasible:
+            warnings.warn(
+                f"{method}: this path is not feasible; a controller should not play it."
+                f" {self.message}",
+                ProblemWarning,
+                stacklevel=3,
+            )
 
     @property
     def q(self) -> np.ndarray:

@@ -90,13 +90,19 @@ def sample_at_rate(
         deviation: of the curve from the path; see `Trajectory`.
 
     Raises:
-        ObjectiveError: for a dt that is not positive, or far too small.
+        ObjectiveError: for a dt that is not positive, far too small, or longer than the
+            curve.
     """
     dt = number("dt", dt, "seconds > 0", lambda x: x > 0, ObjectiveError)
     if duration / dt > MAX_SAMPLES:
         raise ObjectiveError(
             f"dt is {dt:g} s, but a path of {duration:g} s would have more than"
             f" {MAX_SAMPLES} samples; expected a longer time."
+        )
+    if 0 < duration < dt:
+        raise ObjectiveError(
+            f"dt is {dt:g} s, longer than the path of {duration:g} s; expected the time"
+            " between samples: for a rate in hertz, 1 / rate."
         )
     times = dt * np.arange(int(np.ceil(duration / dt - 1e-9)) + 1)
     q, v, a = sample(np.minimum(times, duration))

@@ -19,7 +19,7 @@ from posewise.demo import inverse_kinematics, load_robot
 NUM_WARM_SOLVES = 10
 """Number of timed solves after the first (count)."""
 
-MODULES = {"pyyaml": "yaml", "libigl": "igl"}
+MODULES = {"pyyaml": "yaml", "libigl": "igl", "pycollada": "collada"}
 """Names to import of the packages that are installed under another one."""
 
 FOR_USERS = tuple(

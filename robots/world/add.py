@@ -23,6 +23,7 @@ from ..typing import (
     VectorLike,
 )
 from .argument_parsing import (
+    check_attributes,
     parse_contact,
     parse_geometries,
     parse_joint,
@@ -70,6 +71,7 @@ def add_frame(
         raise ConfigError(f"name is {name!r}, expected a string, e.g. 'mug'.")
     if name in tree.model.first_index or name == "world" and tree.frames:
         raise ConfigError(f"A frame {name!r} exists already; choose another name.")
+    check_attributes(name, attributes)
     origin = parse_pose(f"frame {name!r}", position, quaternion, pose)
     new_joint, origin, value = _parse_new_joint(name, joint, origin)
     if mass is not None:

@@ -3,8 +3,9 @@
 All functions raise a `ConfigError` that says what to do instead.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 
 import numpy as np
 from jaxtyping import Float
@@ -39,6 +40,44 @@ QUATERNION_LAYOUT = "(w, x, y, z)"
 MAX_EXCESS = 1e-6
 """Largest excess of a value over a joint's limits that counts as none [m or rad]: files
 round their numbers."""
+
+
+OTHER_WORDS = {
+    "pos": "position",
+    "xyz": "position",
+    "translation": "position",
+    "quat": "quaternion",
+    "orientation": "quaternion",
+    "rotation": "quaternion",
+    "rpy": "quaternion",
+    "euler": "quaternion",
+    "origin": "pose",
+    "transform": "pose",
+    "geometry": "shape",
+    "geom": "shape",
+    "mesh": "shape",
+    "size": "shape",
+    "colour": "color",
+    "rgba": "color",
+    "joint_type": "joint",
+}
+"""Arguments of a frame, by what other libraries call them."""
+ARGUMENTS = tuple(
+    "position quaternion pose joint axis limits mimic multiplier offset shape color"
+    " contact mass parent".split()
+)
+
+
+def check_attributes(frame: str, attributes: Iterable[str]) -> None:
+    """Raise for metadata that is very likely an argument under another name."""
+    for name in attributes:
+        near = get_close_matches(name.lower(), ARGUMENTS, n=1, cutoff=0.8)
+        meant = OTHER_WORDS.get(name.lower()) or next(iter(near), None)
+        if meant is not None:
+            raise ConfigError(
+                f"Frame {frame!r}: there is no argument {name!r}; did you mean"
+                f" {meant!r}? Give metadata another name."
+            )
 
 
 def parse_geometries(

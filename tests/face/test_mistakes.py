@@ -223,6 +223,18 @@ MISTAKES = {
         "pose of frame 'box'",
         r"\(px, py, pz, w, x, y, z\)",
     ),
+    "an argument under another name": mistake(
+        lambda: arm(rpy=[0, 0, 1]), ERROR, "'box'.*'rpy'", "did you mean 'quaternion'"
+    ),
+    "a rate as the time between samples": mistake(
+        lambda: path(arm()).solve().resample(125),
+        ERROR,
+        "dt is 125 s",
+        r"for a rate in hertz, 1 / rate",
+    ),
+    "a path that is not feasible, played": mistake(
+        lambda: contradiction().resample(0.01), WARNING, "not feasible", "Violated"
+    ),
     "a quaternion of zeros": mistake(
         lambda: arm(quaternion=[0, 0, 0, 0]), ERROR, "'box'", r"\(w, x, y, z\)"
     ),
@@ -361,6 +373,7 @@ RIGHT = {
     "a wheel at rest": lambda: path(wheel(6.0)).solve(),
     "a valve of several turns": lambda: path(hinged(-31.4, 31.4)).solve(),
     "a wheel whose limits are none": lambda: path(hinged(-1000, 1000)).solve(),
+    "metadata": lambda: arm(material="wood", grasp_width=0.04),
     "a wall": lambda: path(arm(shape=pw.Box([60, 0.1, 60]))).solve(),
     "a neighbour far away": lambda: path(arm(position=[50, 0, 0])).solve(),
     "a millimetre of overlap": lambda: path(arm(), margin=-0.001).solve(),

@@ -107,7 +107,7 @@ def solution_offset(solution):
     return solution.world_at(-1).eval(FS.positionRel, ["cube", "hand"])[0]
 
 
-@pytest.mark.parametrize("dt", [0.25, 0.1, 0.07, 1.0, 5.0])
+@pytest.mark.parametrize("dt", [0.25, 0.1, 0.07, 1.0])
 def test_samples_have_a_fixed_rate(dt):
     solution, _ = slider()
     got = solution.resample(dt)
@@ -120,7 +120,7 @@ def test_samples_have_a_fixed_rate(dt):
     assert not got.velocities[after].any() and not got.accelerations[after].any()
 
 
-@pytest.mark.parametrize("dt", [0.0, -1.0, np.nan, "fast", 1e-9])
+@pytest.mark.parametrize("dt", [0.0, -1.0, np.nan, "fast", 1e-9, 5.0])
 def test_other_rates_are_refused(dt):
     with pytest.raises(ObjectiveError, match="dt is"):
         slider()[0].resample(dt)
@@ -301,7 +301,7 @@ BROKEN = {
         "time,position a,velocity a,acceleration a\n1,0,0,0\n1,0,0,0\n",
         "Sample 1 is at 1 s, not after 1 s",
     ),
-    "text.npz": ("hello", "is no NPZ file"),
+    "text.npz": ("hello", "cannot be read as .npz"),
     "text.json": ("hello", "is no JSON"),
     "list.json": ("[]", "expected the fields joint_names and points"),
     "velocity.json": (
