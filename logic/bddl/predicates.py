@@ -21,6 +21,7 @@ from ..states.thermal_predicates import Burnt, Cooked, Frozen, Heated, OnFire
 from ..states.toggle_slice_predicates import Sliced, ToggledOn
 from ..states.water_predicates import Contains, Filled, Saturated, Soaked
 from .grammar import IN_ROOM
+from .reader import Form
 
 MakePredicate: TypeAlias = Callable[..., Predicate]
 """A predicate class, or a function of names that returns a predicate."""
@@ -103,6 +104,16 @@ def apply_predicate(make: MakePredicate, names: Sequence[str]) -> Predicate:
         names: of the objects.
     """
     return Or() if len(set(names)) < len(names) else make(*names)
+
+
+def check_term_count(atom: Form, make: MakePredicate) -> None:
+    """Raise a ConfigError unless an atom has as many terms as its predicate takes."""
+    expected = arity(make)
+    if len(atom) != expected + 1:
+        raise ConfigError(
+            f"{atom.location}: {atom[0]} has {len(atom) - 1} terms, expected"
+            f" {expected}."
+        )
 
 
 def arity(make: MakePredicate) -> int:

@@ -5,7 +5,16 @@ from dataclasses import dataclass
 from itertools import product
 
 from ..states.dirt_rules import ABILITY_BY_SUBSTANCE
-from .grammar import FLOOR, IN_ROOM, QUANTIFIERS, is_atom, parse_quantifier, term_name
+from .grammar import (
+    FLOOR,
+    IN_ROOM,
+    QUANTIFIERS,
+    atoms_in,
+    is_atom,
+    parse_quantifier,
+    term_name,
+)
+from .predicates import PREDICATES, check_term_count
 from .problem import Problem
 from .reader import Form
 from .taxonomy import is_substance, substance_name
@@ -51,7 +60,15 @@ class Requirements:
 
 
 def requirements_of(problem: Problem) -> Requirements:
-    """Return the requirements of a problem."""
+    """Return the requirements of a problem.
+
+    Raises:
+        ConfigError: for a predicate with another number of terms than it takes.
+    """
+    for condition in (*problem.init, *problem.goal):
+        for atom in atoms_in(condition):
+            if make := PREDICATES.get(str(atom[0])):
+                check_term_count(atom, make)
     category_of = problem.category_of
     inside: dict[str, set[str]] = {}
     on: dict[str, set[str]] = {}

@@ -6,7 +6,6 @@ from functools import cached_property
 from inspect import Parameter, Signature
 
 from posewise.robots.config import Config
-from posewise.robots.errors import ConfigError
 from posewise.robots.world.frame import Frame
 from posewise.robots.world.objects import WorldObject
 from posewise.robots.world.rooms import Room
@@ -22,7 +21,7 @@ from .predicates import (
     PREDICATES,
     MakePredicate,
     apply_predicate,
-    arity,
+    check_term_count,
     predicate_class,
 )
 from .problem import Problem
@@ -186,12 +185,7 @@ class Task:
         """
         for condition in conditions:
             for atom in atoms_in(condition):
-                expected = arity(predicate_class(str(atom[0]), self.predicates))
-                if len(atom) != expected + 1:
-                    raise ConfigError(
-                        f"{atom.location}: {atom[0]} has {len(atom) - 1} terms,"
-                        f" expected {expected}."
-                    )
+                check_term_count(atom, predicate_class(str(atom[0]), self.predicates))
         return [self.formula(condition) for condition in conditions]
 
     def _names_of_category(self, category: str) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Stable: an object that stays where it is when the world is simulated."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypedDict, Unpack
 
@@ -7,6 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from posewise.robots.config import Config
+from posewise.robots.geometry.shapes import Sphere
 from posewise.robots.kinematics.transforms import (
     pose_inverse,
     pose_multiply,
@@ -20,7 +22,7 @@ from posewise.robots.validation import number
 
 from ..errors import PredicateError
 from ..exact.verdict import Verdict, VerdictPredicate
-from ..geometry.frame_groups import find_object
+from ..geometry.frame_groups import find_object, subtree
 from ..geometry.messages import length
 from ..relaxed.constraint_terms import Conjunction, ConstraintTerm
 from ..relaxed.stack_equilibrium import standing_term
@@ -115,6 +117,17 @@ class Stable(VerdictPredicate):
             return super().relaxed(C, truth)
         stack = find_stack(C, find_object(C, self.a).frames[0])
         return Conjunction(()) if stack is None else standing_term(stack, self.shift)
+
+    def doubts(self, C: Config) -> Iterator[str]:
+        """Yield a sentence if a is a ball, of which the rows never hold."""
+        root = C.frames[find_object(C, self.a).frames[0]].name
+        frames = [C.frames[i] for i in subtree(C, C.index(root))]
+        shapes = [g.shape for frame in frames for g in frame.geometries if g.collision]
+        if shapes and all(isinstance(shape, Sphere) for shape in shapes):
+            yield (
+                f"Stable({self.a}): {self.a!r} is a ball, which could roll, so that its"
+                " rows never hold. Leave it out, and check Stable afterwards."
+            )
 
     def improve_starts(
         self, C: Config, q: Float[np.ndarray, "n nq"]

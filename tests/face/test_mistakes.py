@@ -19,6 +19,7 @@ import posewise as pw
 from posewise import FS, OT, logic
 
 LIMITS = [[-2.5], [2.5]]
+MUG = pw.Box([0.1, 0.1, 0.1])
 
 
 def arm(**table) -> pw.Config:
@@ -54,11 +55,13 @@ def pose(C: pw.Config, *goal, **options) -> pw.KOMO:
     return komo
 
 
-def stacking(*predicates: logic.Predicate) -> pw.Placement:
+def stacking(
+    *predicates: logic.Predicate, shape: pw.Box | pw.Sphere = MUG
+) -> pw.Placement:
     """Return the best placement of a mug beside a table that stands still."""
     C = pw.Config()
     C.add_frame("table", position=[0, 0, 0.5], shape=pw.Box([1, 1, 0.1]))
-    C.add_frame("mug", joint="free", position=[0, 0, 1], shape=pw.Box([0.1, 0.1, 0.1]))
+    C.add_frame("mug", joint="free", position=[0, 0, 1], shape=shape)
     return pw.solve_placement(C, [*predicates], movable=["mug"], starts=2)[0]
 
 
@@ -311,6 +314,12 @@ MISTAKES = {
         WARNING,
         r"OnTopOf\(table, mug\)",
         "swap them",
+    ),
+    "a ball that is to be stable": mistake(
+        lambda: stacking(logic.Stable("mug"), shape=pw.Sphere(0.05)),
+        WARNING,
+        r"Stable\(mug\): 'mug' is a ball",
+        "check Stable afterwards",
     ),
     "predicates that exclude each other": mistake(
         lambda: stacking(logic.OnTopOf("mug", "table"), logic.Under("mug", "table")),

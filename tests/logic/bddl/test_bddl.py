@@ -321,10 +321,14 @@ def test_unknown_predicates_are_told():
     with pytest.raises(pw.ConfigError, match="mean 'cooked'.*There are: attached, "):
         _ = task.goal
     wrong = bddl.load(PACKING.replace("(cooked ?a)", "(cooked ?a ?a)"))
-    with pytest.raises(
-        pw.ConfigError, match="line 20, column 41: cooked has 2 terms, expected 1"
+    for use in (
+        lambda: bddl.bind(wrong, kitchen()).goal,
+        lambda: bddl.make_scene(wrong),
     ):
-        bddl.bind(wrong, kitchen()).goal.holds(kitchen())
+        with pytest.raises(
+            pw.ConfigError, match="line 20, column 41: cooked has 2 terms, expected 1"
+        ):
+            use()
 
 
 def test_an_instance_of_the_same_name_comes_first():
