@@ -320,7 +320,7 @@ def test_missing_meshes_warn_once(tmp_path: Path):
     with pytest.warns(UserWarning) as caught:
         model = read_urdf(path)
     assert len(caught) == 1
-    assert "4 meshes are left out: 'a.stl' (not found)" in str(caught[0].message)
+    assert "4 meshes are left out: 'a.stl' (not found in " in str(caught[0].message)
     assert model.frames[0].geometries == ()
 
 
