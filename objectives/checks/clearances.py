@@ -104,8 +104,8 @@ def clearances_at_fixed_distance(spec: ProblemSpec, tolerance: float) -> Iterato
             yield (
                 f"{demand.objective.name}: {first_few(in_words(C, fixed))}: their"
                 f" distance is fixed, since {why}, but must be"
-                f" {1e3 * required[near].max():.1f} mm. Lower the margin, or leave the"
-                " pairs out."
+                f" {1e3 * required[near].max():.1f} mm. Lower the margin (self_margin"
+                " for parts of one robot), or leave the pairs out: C.ignore_collisions."
             )
 
 
