@@ -1,5 +1,8 @@
 """Predicates, states, queries and criteria: each exact, and relaxed for the solver."""
 
+from typing import TYPE_CHECKING
+
+from posewise.robots.errors import unknown_name as _unknown_name
 from posewise.robots.world.object_states import states_at as states_at
 
 from . import bddl as bddl
@@ -92,3 +95,12 @@ from .states.water_predicates import Contains as Contains
 from .states.water_predicates import Filled as Filled
 from .states.water_predicates import Saturated as Saturated
 from .states.water_predicates import Soaked as Soaked
+
+# Type checkers know the names, and must not take all others for some.
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        if name.startswith("_"):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        public = [known for known in globals() if not known.startswith("_")]
+        raise AttributeError(_unknown_name(f"name in {__name__}", name, public))

@@ -1,5 +1,8 @@
 """posewise: differentiable features, objectives and predicates for robots, on JAX."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from . import presets as presets
 from .caching import cache_programs as cache_programs
 from .features import FS as FS
@@ -49,3 +52,13 @@ from .robots import Twin as Twin
 from .robots import collision_model_error as collision_model_error
 from .robots import load as load
 from .solvers import Status as Status
+
+if TYPE_CHECKING:
+    from . import logic as logic
+else:
+
+    def __getattr__(name: str) -> object:
+        """Import `posewise.logic` where it is first used: it takes a quarter second."""
+        if name == "logic":
+            return import_module(".logic", __name__)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,6 +6,8 @@ names and for what to do. A last test makes the same calls without the mistake.
 """
 
 import re
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -250,6 +252,9 @@ MISTAKES = {
     "an unknown feature": mistake(
         lambda: FS.positonDiff, ERROR, "'positonDiff'", "did you mean 'positionDiff'"
     ),
+    "an unknown predicate": mistake(
+        lambda: logic.OnTop, ERROR, "'OnTop'", "did you mean 'OnTopOf'"
+    ),
     "an unknown type": mistake(lambda: OT.equal, ERROR, "'equal'", "did you mean 'eq'"),
     "a wrong shape of a target": mistake(
         lambda: pose(arm(), FS.position, ["tip"], target=[1, 2]),
@@ -393,6 +398,12 @@ RIGHT = {
     "OnTopOf": lambda: stacking(logic.OnTopOf("mug", "table")),
     "float32": lambda: in_float32(path(arm()), 1e-5),
 }
+
+
+def test_predicates_need_no_import_of_their_own():
+    code = "import posewise as pw; print(pw.logic.OnTopOf.__name__)"
+    python = [sys.executable, "-c", code]
+    assert subprocess.check_output(python, text=True) == "OnTopOf\n"
 
 
 @pytest.mark.parametrize("name", RIGHT)
