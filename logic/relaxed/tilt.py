@@ -1,6 +1,6 @@
 """Tilt: how far an object moves that comes down on several points of contact."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax.numpy as jnp
 from jaxtyping import Float
@@ -21,18 +21,18 @@ class Tilt(NamedTuple):
     faces, a plane tells the motion exactly; elsewhere the largest residual is added.
     """
 
-    centre: Any
+    centre: Float[Array, "objects 3"]
     """Weighted means of the points (objects, 3) [m]."""
-    gap: Any
+    gap: Float[Array, " objects"]
     """Gaps at the centres (objects,) [m]."""
-    slope: Any
+    slope: Float[Array, "objects 3"]
     """Gradients of the gaps, the angles of tipping (objects, 3) [rad]."""
-    normal: Any
+    normal: Float[Array, "objects 3"]
     """Weighted means of the normals (objects, 3) [1]."""
-    residual: Any
+    residual: Float[Array, " objects"]
     """Largest gap beyond the plane (objects,) [m]."""
 
-    def displacement(self, x: Any) -> Any:
+    def displacement(self, x: Float[Array, "#objects 3"]) -> Float[Array, " objects"]:
         """Return how far objects move at points of theirs (objects, 3) [m]."""
         arm = x - self.centre
         fall = self.gap + jnp.sum(self.slope * arm, -1)

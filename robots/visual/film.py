@@ -1,6 +1,7 @@
 """Film strips: a world at several moments, as one picture for still pages."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -109,6 +110,4 @@ def _column_count(count: int) -> int:
 
 def _on_floor(scene: DrawnScene, points: np.ndarray, floor: float) -> DrawnScene:
     """Return a scene with the same floor as those beside it."""
-    return DrawnScene(
-        scene.corners, scene.normals, scene.colors, scene.bodies, points, floor
-    )
+    return replace(scene, points=points, floor=floor)
