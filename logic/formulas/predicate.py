@@ -166,6 +166,10 @@ class Predicate(ABC):
 
         return Plan("", schedule.timed_objectives((self, truth), specs))
 
+    def doubts(self, C: Config) -> Iterator[str]:
+        """Yield sentences on why it is very likely not meant as it is; here none."""
+        yield from ()
+
     def start_region(
         self, C: Config, name: FrameName
     ) -> Float[np.ndarray, "2 3"] | None:
@@ -520,6 +524,10 @@ class And(CountingConnective):
     @property
     def needed(self) -> int:
         return len(self.parts)
+
+    def doubts(self, C: Config) -> Iterator[str]:
+        for part in self.parts:
+            yield from part.doubts(C)
 
     def start_region(
         self, C: Config, name: FrameName

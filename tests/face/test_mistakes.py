@@ -22,6 +22,7 @@ from posewise import FS, OT, logic
 
 LIMITS = [[-2.5], [2.5]]
 MUG = pw.Box([0.1, 0.1, 0.1])
+ON_TABLE = logic.OnTopOf("mug", "table")
 
 
 def arm(**table) -> pw.Config:
@@ -321,7 +322,7 @@ MISTAKES = {
         "swap them",
     ),
     "a ball that is to be stable": mistake(
-        lambda: stacking(logic.Stable("mug"), shape=pw.Sphere(0.05)),
+        lambda: stacking(ON_TABLE & logic.Stable("mug"), shape=pw.Sphere(0.05)),
         WARNING,
         r"Stable\(mug\): 'mug' is a ball",
         "check Stable afterwards",
