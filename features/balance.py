@@ -15,6 +15,7 @@ from posewise.robots.kinematics.forward import (
     Kinematics,
     geometric_jacobians,
 )
+from posewise.robots.simulation.masses import frame_masses
 from posewise.robots.typing import Array, FrameName
 
 from .motions import mass_params
@@ -23,24 +24,32 @@ from .symbol import Pose
 
 
 def equal_center_of_mass(
-    a: Pose, *bodies: Pose, mass: Float[jax.Array, " m"]
+    a: Pose,
+    *bodies: Pose,
+    mass: Float[jax.Array, " m"],
+    com: Float[jax.Array, "m 3"],
 ) -> Float[jax.Array, "3"]:
     """Position of `a` minus the centre of mass of the bodies, in the world [m].
 
-    The mass of each body counts as a point at its frame's origin.
+    The centre of a body is that of its file, or else the centroid of its shapes.
     """
-    center = sum(mass[i] * b.p for i, b in enumerate(bodies)) / jnp.sum(mass)
-    return a.p - center
+    moments = (mass[i] * (b.R @ com[i] + b.p) for i, b in enumerate(bodies))
+    return a.p - sum(moments) / jnp.sum(mass)
 
 
 def body_mass_params(
     C: Config, frames: Sequence[FrameName], **_: float
 ) -> dict[str, np.ndarray]:
-    """Return the masses of all frames except the first; their sum is positive."""
+    """Return masses and their centres of all frames except the first.
+
+    Raises:
+        ConfigError: for a frame without mass, and masses that are all zero.
+    """
     params = mass_params(C, frames[1:])
     if params["mass"].sum() <= 0:
         raise ConfigError(f"EqCenterOfMass: the masses of {list(frames[1:])} sum to 0.")
-    return params
+    centres = [weight.com for weight in frame_masses(C.frames)]
+    return params | {"com": np.array([centres[C.index(f)] for f in frames[1:]])}
 
 
 def manipulability(

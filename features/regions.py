@@ -196,8 +196,8 @@ def bounding_ellipsoids(
             core, axes = np.asarray(mesh.mesh.convex_hull.vertices), 0 * ball
         case shape:
             raise ConfigError(
-                f"standingAbove: frame {frame!r} has a {type(shape).__name__};"
-                " expected a solid shape."
+                f"Frame {frame!r} has a {type(shape).__name__}; expected a solid shape,"
+                " such as a Box."
             )
     R = quat_to_matrix(geometry.pose[3:])
     half_axes = np.broadcast_to(R @ axes, (len(core), 3, 3))

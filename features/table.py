@@ -20,6 +20,7 @@ from . import (
     orientations,
     positions,
     regions,
+    support_polygon,
 )
 from .feature import Feature
 from .symbol import Symbol as AnySymbol
@@ -243,6 +244,14 @@ class FS(Enum, metaclass=NamedMembers):
         dim=3,
         unit="m",
         params=balance.body_mass_params,
+    )
+    supportPolygon = Symbol(
+        support_polygon.balance_margin,
+        frames=(1, None),
+        dim=1,
+        unit="m",
+        options={"sole": 0.01},
+        resolve=support_polygon.resolve_balance,
     )
     manipulability = _manipulability_symbol(0)
     linearManipulability = _manipulability_symbol(1)

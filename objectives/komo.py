@@ -638,8 +638,9 @@ class KOMO:
 
         A single start that stalls with violated constraints is followed by a random
         one. An interrupt (Ctrl-C) ends the solve with the best iterate, of status
-        INTERRUPTED. A start outside of its limits or in collision, and a goal that
-        collides, cost a `ProblemWarning` each, before the solve, and are in the report.
+        INTERRUPTED. A start or a joint target outside of its limits, a start in
+        collision, and a goal that collides, cost a `ProblemWarning` each, before the
+        solve, and are in the report.
 
         Args:
             seed: of the random starts.

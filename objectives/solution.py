@@ -330,7 +330,8 @@ class Solution:
             lines.append(self.message)
             if self._record is not None:
                 spec, violated = self._record.spec, self._violated()
-                lines += certain_conflicts(spec, self.tolerance)
+                conflicts = certain_conflicts(spec, self.tolerance)
+                lines += [text for text in conflicts if text not in self.findings]
                 lines += hints_on_violated(spec, [r.objective for r in violated])
             lines += self.colliding_pairs()
         return "\n".join(lines)
@@ -468,8 +469,10 @@ class Solution:
     @property
     def _is_kept(self) -> bool:
         """Whether distances between slices are kept, as far as that is required."""
-        certificate = None if self._record is None else self._record.certificate
-        return certificate is None or certificate.is_kept
+        if self._record is None or not self._record.spec.is_certified:
+            return True
+        certificate = self._record.certificate
+        return certificate is not None and certificate.is_kept
 
     @property
     def _avoidance(self) -> CollisionAvoidance:

@@ -1,9 +1,9 @@
 """Findings on a problem, as sentences: on starts and goals, and on what cannot be met.
 
-Starts outside of their limits or in collision, goals that collide, and numbers that are
-very likely in another unit, are told before a solve, which goes on all the same. What
-makes a solve fail for certain, such as a target out of reach, is told when it has
-failed.
+Starts and joint targets outside of their limits, starts and goals in collision, and
+numbers that are very likely in another unit, are told before a solve, which goes on all
+the same. What makes a solve fail for certain but takes longer to find, such as a target
+out of reach, is told when it has failed.
 """
 
 import warnings
@@ -82,6 +82,7 @@ def _find(spec: ProblemSpec, tolerance: float) -> tuple[str, ...]:
             tolerance_below_precision(tolerance),
             doubtful_margins(spec),
             start_outside_of_limits(spec.config),
+            goals_outside_of_limits(spec),
             collision_at_start(spec, tolerance),
             goals_in_collision(spec, tolerance),
         )

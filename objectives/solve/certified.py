@@ -161,27 +161,60 @@ def solve_certified(
             last, at least that of every second start, which keeps what holds already.
         report_progress: see `solve_interruptible`.
         multipliers: those of a similar problem's solution; None: zeros.
+
+    Raises:
+        KeyboardInterrupt: for an interrupt before there is a result; a later one ends
+            the solves with the last result and the status INTERRUPTED.
     """
-    least = settings.initial_penalty(1)
     path = np.asarray(path, compiled.data.prefix.dtype)
     chain, data = compiled.chain, compiled.data
     end = solve_interruptible(chain, data, path, options, report_progress, multipliers)
-    iterations = end.iterations
-    certificate = _check(spec, end)
-    for _ in range(MAX_EXCHANGES):
-        is_near = end.violation <= 10 * options.tolerance
-        is_interrupted = int(end.status) == Status.INTERRUPTED
-        if certificate is None or certificate.is_kept or not is_near or is_interrupted:
-            break
-        data = tighten_rows(spec, compiled, data, certificate.shortfalls)
-        mu = min(float(end.mu), MAX_PENALTY_GROWTH * least)
-        again = replace(options, mu=max(mu, least))
-        end = solve_interruptible(
-            chain, data, end.x, again, report_progress, np.asarray(end.multipliers)
-        )
-        iterations = iterations + end.iterations
-        certificate = _check(spec, end)
-    return CertifiedResult(end._replace(iterations=iterations), certificate, data)
+    found = CertifiedResult(end, None, data)
+    try:
+        found = found._replace(certificate=_check(spec, end))
+        for _ in range(MAX_EXCHANGES):
+            if not _is_worth_an_exchange(found, options.tolerance):
+                break
+            found = _exchange(spec, compiled, found, options, settings, report_progress)
+    except KeyboardInterrupt:
+        status = np.asarray(int(Status.INTERRUPTED))
+        return found._replace(result=found.result._replace(status=status))
+    return found
+
+
+def _is_worth_an_exchange(found: CertifiedResult, tolerance: float) -> bool:
+    """Return whether a path only misses distances that its rows do not ask for."""
+    result, certificate, _ = found
+    is_near = result.violation <= 10 * tolerance
+    is_interrupted = int(result.status) == Status.INTERRUPTED
+    is_kept = certificate is None or certificate.is_kept
+    return bool(is_near and not is_interrupted and not is_kept)
+
+
+def _exchange(
+    spec: ProblemSpec,
+    compiled: CompiledProblem,
+    found: CertifiedResult,
+    options: Options,
+    settings: SolveSettings,
+    report_progress: ProgressCallback,
+) -> CertifiedResult:
+    """Solve again from a path, with rows that ask for what is missing on it."""
+    end, certificate, data = found
+    shortfalls = () if certificate is None else certificate.shortfalls
+    data = tighten_rows(spec, compiled, data, shortfalls)
+    least = settings.initial_penalty(1)
+    mu = max(min(float(end.mu), MAX_PENALTY_GROWTH * least), least)
+    again = solve_interruptible(
+        compiled.chain,
+        data,
+        end.x,
+        replace(options, mu=mu),
+        report_progress,
+        np.asarray(end.multipliers),
+    )
+    again = again._replace(iterations=end.iterations + again.iterations)
+    return CertifiedResult(again, _check(spec, again), data)
 
 
 def tighten_rows(

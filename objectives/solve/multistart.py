@@ -19,6 +19,7 @@ from posewise.solvers import (
 from posewise.solvers.first_order import solve_first_order
 from posewise.solvers.interruptible import ProgressCallback
 
+from ..checks.findings import certain_conflicts
 from ..objective import OT, ObjectiveError
 from ..problem_spec import (
     CompiledProblem,
@@ -155,14 +156,28 @@ def _solutions_in_sequence(
     if wanted is None:
         wanted = 1 if spec.is_certified else settings.starts
     solutions: list[Solution] = []
-    for start, end in enumerate(ends):
-        solutions.append(solution(end, start))
-        is_retried = spec.is_certified or solutions[-1].status is Status.INFEASIBLE
-        is_last = settings.starts == 1 and not is_retried
-        is_last |= solutions[-1].status is Status.INTERRUPTED
-        if is_last or sum(s.feasible for s in solutions) >= wanted:
-            break
+    try:
+        for start, end in enumerate(ends):
+            solutions.append(solution(end, start))
+            is_retried = spec.is_certified or solutions[-1].status is Status.INFEASIBLE
+            is_last = settings.starts == 1 and not is_retried
+            is_last |= solutions[-1].status is Status.INTERRUPTED
+            # Detours are planned for minutes where nothing can be found.
+            is_last = is_last or _is_hopeless(spec, solutions[-1], settings.tolerance)
+            if is_last or sum(s.feasible for s in solutions) >= wanted:
+                break
+    except KeyboardInterrupt:
+        # Interrupted between two starts, where the next initial path is planned.
+        if not solutions:
+            raise
+        solutions[-1] = replace(solutions[-1], status=Status.INTERRUPTED)
     return solutions
+
+
+def _is_hopeless(spec: ProblemSpec, found: Solution, tolerance: float) -> bool:
+    """Return whether a solve failed, and no start can do better for certain."""
+    is_failed = spec.is_certified and not found.feasible
+    return is_failed and any(True for _ in certain_conflicts(spec, tolerance))
 
 
 def _first_order_ends(

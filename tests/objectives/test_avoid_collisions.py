@@ -14,7 +14,9 @@ import posewise as pw
 from posewise import FS, OT, ConfigError, ObjectiveError, Status
 from posewise.objectives.chain.builder import without_slack
 from posewise.objectives.problem_spec import compile_chain
+from posewise.objectives.solve import certified
 from posewise.objectives.solve.given_path import given_path_as_solution
+from posewise.robots.errors import ProblemWarning
 from posewise.robots.kinematics.manifold import difference, integrate
 
 RANGE = 2.0
@@ -163,6 +165,26 @@ def test_an_interrupt_ends_all_starts_and_problems(accepts_interrupts):
     ends = komo.solve_batch(worlds=[komo.config] * 3, progress=stop)
     assert [s.status for s in ends] == [Status.INTERRUPTED] * 3
     assert not any(s.feasible for s in ends)
+
+
+@pytest.mark.parametrize("where", ["_check", "_next_path"])
+def test_an_interrupt_while_a_path_is_certified_keeps_it(
+    where, monkeypatch, accepts_interrupts
+):
+    monkeypatch.setattr(certified, where, lambda *_: ctrl_c())
+    sol = across(disc(), slices=8).solve(starts=2, progress=False)
+    assert sol.status is Status.INTERRUPTED and not sol.feasible
+    assert "Interrupted" in sol.message and "INTERRUPTED" in sol.report()
+    assert np.abs(sol.path[-1] - sol.config.q).max() > 0.1
+
+
+def test_no_detours_are_planned_to_a_target_outside_of_the_limits(monkeypatch):
+    monkeypatch.setattr(certified, "_next_path", lambda *_: pytest.fail("planned"))
+    komo = across(disc(), goal=(45.0, 0.0))
+    with pytest.warns(ProblemWarning, match=r"disc.* is 45 m \(-2 to 2\)"):
+        sol = komo.solve(starts=8, progress=False)
+    assert sol.status is Status.INFEASIBLE
+    assert sol.report().count("its target is outside of the limits") == 1
 
 
 def test_poses_without_a_path_are_not_certified():
