@@ -1,0 +1,212 @@
+"""`FS.supportPolygon` against hulls by scipy, and masses by hand."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import trimesh
+from helpers.worlds import central_differences
+from scipy.spatial import ConvexHull
+
+import posewise as pw
+from posewise import FS, OT, ConfigError
+from posewise.compilation.precision import full_matmul_precision
+from posewise.features.support_polygon import convex_polygon, distance_from_polygon
+from posewise.robots.kinematics.transforms import quat_to_matrix
+
+
+def truth(x, points) -> float:
+    """Distance of a point from the hull of points, negative inside."""
+    hull = ConvexHull(points)
+    planes = hull.equations[:, :2] @ x + hull.equations[:, 2]
+    if planes.max() <= 0:
+        return planes.max()
+    return min(to_segment(x, *points[list(edge)]) for edge in hull.simplices)
+
+
+def to_segment(x, a, b) -> float:
+    s = np.clip((x - a) @ (b - a) / ((b - a) @ (b - a)), 0, 1)
+    return float(np.linalg.norm(x - a - s * (b - a)))
+
+
+@jax.jit
+@full_matmul_precision
+def polygon_distance(x, points, counts):
+    return distance_from_polygon(x, convex_polygon(points, counts))
+
+
+@pytest.mark.parametrize("count", [3, 4, 8, 20])
+def test_the_polygon_is_the_hull(count):
+    rng = np.random.default_rng(count)
+    for _ in range(100):
+        stretch = np.diag(10.0 ** rng.uniform(-1, 0, 2))
+        points = rng.normal(size=(count, 2)) @ stretch
+        counts = rng.random(count) < 0.7
+        counts[:3] = True
+        x = rng.normal(size=2) @ stretch
+        got = float(polygon_distance(x, points, counts))
+        assert got == pytest.approx(truth(x, points[counts]), abs=1e-9)
+
+
+def test_a_polygon_of_many_corners_is_within_the_hull():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        points = rng.normal(size=(200, 2))
+        points /= np.linalg.norm(points, axis=1)[:, None]
+        x = 1.2 * rng.normal(size=2)
+        excess = polygon_distance(x, points, np.ones(200, bool)) - truth(x, points)
+        assert -1e-12 <= excess < 0.01
+
+
+CASES = {
+    "one point": ([[1, 1]] * 4, [1, 3], 2.0),
+    "beside a line": ([[0, 0], [2, 0], [1, 0]], [1, 0.5], 0.5),
+    "beyond its end": ([[0, 0], [2, 0], [1, 0]], [3, 0], 1.0),
+    "on it": ([[0, 0], [2, 0], [1, 0]], [0.5, 0], 0.0),
+    "square": ([[0, 0], [2, 0], [2, 2], [0, 2]], [1.5, 1], -0.5),
+    "edge": ([[0, 0], [2, 0], [2, 2], [0, 2]], [2, 1], 0.0),
+    "corner": ([[0, 0], [2, 0], [2, 2], [0, 2]], [5, 6], 5.0),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_singular_polygons(name):
+    points, x, want = CASES[name]
+    args = jnp.array(x, float), jnp.array(points, float), np.ones(len(points), bool)
+    assert float(polygon_distance(*args)) == pytest.approx(want, abs=1e-12)
+    grad = jax.grad(polygon_distance, (0, 1))(*args)
+    assert all(np.isfinite(g).all() for g in grad)
+    if name == "edge":
+        np.testing.assert_allclose(grad[0], [1, 0], atol=1e-12)
+
+
+def foot_shapes():
+    corners = np.array(np.meshgrid([-0.1, 0.1], [-0.04, 0.04], [-0.02, 0.02]))
+    corners = corners.reshape(3, -1).T
+    angle = 2 * np.pi * np.arange(16) / 16
+    disc = 0.05 * np.stack([np.cos(angle), np.sin(angle)], -1)
+    box = corners[corners[:, 2] < 0, :2]
+    return {
+        "box": (pw.Box([0.2, 0.08, 0.04]), box),
+        "rounded box": (
+            pw.Box([0.2, 0.08, 0.04], rounding=0.01),
+            np.sign(box) * (np.abs(box) - 0.01),
+        ),
+        "sphere": (pw.Sphere(0.02), np.zeros((1, 2))),
+        "cylinder": (pw.Cylinder(0.04, 0.05), disc),
+        "mesh": (pw.Mesh(trimesh.convex.convex_hull(corners)), box),
+    }
+
+
+def biped(shape, base="free") -> pw.Config:
+    """A heavy body on two feet 0.3 m apart, and an arm with a load."""
+    C = pw.Config()
+    C.add_frame("body", position=[0, 0, 1], joint=base, mass=10.0)
+    for side, y in (("left", 0.15), ("right", -0.15)):
+        C.add_frame(
+            f"{side}_hip", "body", position=[0, y, -0.4], joint="hingeY", mass=1.0
+        )
+        C.add_frame(f"{side}_foot", f"{side}_hip", position=[0, 0, -0.58], mass=0.5)
+        C.set_shape(f"{side}_foot", shape)
+    C.add_frame("arm", "body", position=[0, -0.2, 0.2], joint="hingeZ", mass=0.0)
+    load = pw.Sphere(0.05)
+    C.add_frame("load", "arm", position=[0.8, 0, 0], mass=2.0, shape=load)
+    C.add_frame("table", position=[3, 0, 0.4], shape=pw.Box([1, 1, 0.8]), mass=50.0)
+    return C
+
+
+FEET = ["left_foot", "right_foot"]
+
+
+@pytest.mark.parametrize("name", foot_shapes())
+def test_of_a_biped(name):
+    shape, sole = foot_shapes()[name]
+    C = biped(shape)
+    C.set_joint("arm", 0.4)
+    turn = np.array([np.cos(0.3), 0, 0, np.sin(0.3)])
+    C.set_pose("body", [0.2, -0.1, 1.3, *turn])
+    bodies = {"body": 10, "left_hip": 1, "right_hip": 1, "left_foot": 0.5}
+    bodies |= {"right_foot": 0.5, "load": 2}
+    centre = sum(m * C.pose(f)[:3] for f, m in bodies.items()) / sum(bodies.values())
+    Rz = np.array([[np.cos(0.6), -np.sin(0.6)], [np.sin(0.6), np.cos(0.6)]])
+    if name == "sphere":
+        a, b = (C.pose(f)[:2] for f in FEET)
+        want = to_segment(centre[:2], a, b)
+    else:
+        soles = np.vstack([C.pose(f)[:2] + sole @ Rz.T for f in FEET])
+        want = truth(centre[:2], soles)
+    (value,), J = C.eval(FS.supportPolygon, FEET)
+    assert value == pytest.approx(want, abs=1e-9)
+    phi = C.feature(FS.supportPolygon, FEET).function(C)
+    plain = central_differences(lambda q: np.asarray(phi(q)), C.q)
+    np.testing.assert_allclose(J, plain, atol=1e-6)
+
+
+def test_feet_that_do_not_lie_flat_carry_by_their_lowest_points():
+    C = biped(foot_shapes()["box"][0])
+    C.set_joint("arm", np.pi)
+    C.set_pose("body", [0, 0, 1, np.cos(0.06), 0, np.sin(0.06), 0])
+    toe = quat_to_matrix(C.pose("left_foot")[3:]) @ [0.1, 0, -0.02]
+    bodies = [f.name for f in C.frames if f.mass and f.name != "table"]
+    to_centre = C.eval(FS.EqCenterOfMass, ["table", *bodies])[0]
+    centre = C.pose("table")[:3] - to_centre
+    want = abs(centre[0] - (C.pose("left_foot")[:3] + toe)[0])
+    assert C.eval(FS.supportPolygon, FEET)[0][0] == pytest.approx(want, abs=1e-9)
+    whole = C.feature(FS.supportPolygon, FEET, sole=0.1)
+    assert whole.eval(C)[0][0] < 0
+
+
+def test_what_the_hand_carries_counts():
+    C = biped(foot_shapes()["box"][0])
+    alone = C.eval(FS.supportPolygon, FEET)[0][0]
+    C.add_frame("box", position=[1.2, 0, 1], shape=pw.Box([0.1] * 3), mass=5.0)
+    assert C.eval(FS.supportPolygon, FEET)[0][0] == alone
+    C.attach("load", "box")
+    assert C.eval(FS.supportPolygon, FEET)[0][0] > alone + 0.1
+
+
+def test_a_humanoid_leans_back_to_stay_over_its_feet():
+    C = biped(foot_shapes()["box"][0])
+    komo = pw.KOMO(C, 1, 1, 0)
+    komo.add_control_objective(0, 0.1)
+    komo.add_objective(None, FS.qItself, ["arm"], OT.eq, target=[0.0])
+    for foot in FEET:
+        komo.add_objective(None, FS.pose, [foot], OT.eq, target=C.pose(foot))
+    falling = komo.solve(progress=False)
+    balance = FS.supportPolygon, FEET, OT.ineq
+    komo.add_objective(None, *balance, target=-0.02, name="balance")
+    standing = komo.solve(progress=False)
+    assert falling.feasible and standing.feasible
+    soles = np.vstack([C.pose(f)[:2] + foot_shapes()["box"][1] for f in FEET])
+    distances = []
+    for solution in (falling, standing):
+        C.q = solution.q
+        mass = np.array([f.mass for f in C.frames if f.name != "table"])
+        places = [C.pose(f.name)[:2] for f in C.frames if f.name != "table"]
+        distances.append(truth(mass @ np.array(places) / mass.sum(), soles))
+    assert distances[0] > -0.01 and -0.03 < distances[1] < -0.019
+
+
+def planted() -> pw.Config:
+    C = biped(foot_shapes()["box"][0])
+    C.add_frame("statue", shape=pw.Box([1, 1, 1]), mass=3.0)
+    C.add_frame("pole", joint="hingeX", shape=pw.Box([1, 1, 1]), mass=3.0)
+    C.add_frame("cart", joint="transXYPhi", shape=pw.Box([1, 1, 1]), mass=3.0)
+    C.add_frame("ghost", joint="free", shape=pw.Box([1, 1, 1]), mass=0.0)
+    C.add_frame("tip", "ghost", mass=0.0)
+    return C
+
+
+@pytest.mark.parametrize(
+    ("feet", "message"),
+    [
+        (["statue"], "'statue' cannot fall, because no joint moves its base"),
+        (["pole"], "'pole' cannot fall"),
+        (["left_foot", "cart"], "'left_foot' is carried by 'body', but 'cart' by"),
+        (["left_hip"], "foot 'left_hip' has no solid shape"),
+        (["left_foot", "nope"], "nope"),
+    ],
+)
+def test_feet_that_cannot_be(feet, message):
+    with pytest.raises(ConfigError, match=message):
+        planted().eval(FS.supportPolygon, feet)
