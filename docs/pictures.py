@@ -48,6 +48,37 @@ def draw_soundness(file: Path) -> None:
     made.savefig(file, dpi=110)
 
 
+def draw_balance(file: Path) -> None:
+    """Draw how far a weight is from the support polygon of two feet, from above."""
+    C = pw.Config()
+    C.add_frame("body", joint="free")
+    feet = {"left": ([0, 0.15, 0], 0.2), "right": ([0.1, -0.1, 0], -0.3)}
+    size = np.array([0.25, 0.09, 0.02])
+    for name, (place, angle) in feet.items():
+        turn = [np.cos(angle / 2), 0, 0, np.sin(angle / 2)]
+        C.add_frame(name, "body", position=place, quaternion=turn, shape=pw.Box(size))
+        C.set_mass(name, 0.0)
+    C.add_frame("weight", "body", joint="transXY", mass=10.0)
+    distance = C.feature(FS.supportPolygon, [*feet]).function(C)
+    x, y = np.meshgrid(np.linspace(-0.3, 0.4, 141), np.linspace(-0.25, 0.3, 111))
+    q = np.tile(C.q, (x.size, 1))
+    q[:, C.coordinates("weight")] = np.stack([x, y], -1).reshape(-1, 2)
+    values = np.asarray(jax.jit(jax.vmap(distance))(q)).reshape(x.shape)
+    made = new_figure(6.5, 3.8)
+    axes = made.subplots()
+    levels = np.arange(-0.14, 0.22, 0.02)
+    shades = axes.contourf(x, y, values, levels, cmap="RdBu_r", vmin=-0.2, vmax=0.2)
+    axes.contour(x, y, values, [0.0], colors="black", linewidths=1.5)
+    made.colorbar(shades, label="distance of the centre of mass [m]")
+    sole = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]]) / 2 * size[:2]
+    for place, angle in feet.values():
+        c, s = np.cos(angle), np.sin(angle)
+        corners = sole @ [[c, s], [-s, c]] + place[:2]
+        axes.fill(*corners.T, facecolor="none", edgecolor="0.2", hatch="///")
+    axes.set(xlabel="x [m]", ylabel="y [m]", aspect="equal")
+    made.savefig(file, dpi=110)
+
+
 def draw_distances(file: Path) -> None:
     """Draw the signed distance of a capsule from a box, and its gradient."""
     C = pw.Config()
@@ -93,4 +124,5 @@ if __name__ == "__main__":
     if not run(folder):
         sys.exit("not every problem of the demo was solved")
     draw_soundness(folder / "soundness.png")
+    draw_balance(folder / "balance.png")
     draw_distances(folder / "distances.png")

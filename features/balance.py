@@ -15,7 +15,6 @@ from posewise.robots.kinematics.forward import (
     Kinematics,
     geometric_jacobians,
 )
-from posewise.robots.simulation.masses import frame_masses
 from posewise.robots.typing import Array, FrameName
 
 from .motions import mass_params
@@ -31,7 +30,7 @@ def equal_center_of_mass(
 ) -> Float[jax.Array, "3"]:
     """Position of `a` minus the centre of mass of the bodies, in the world [m].
 
-    The centre of a body is that of its file, or else the centroid of its shapes.
+    The centre of a body is `Frame.com`, or without one its frame's origin, as in rai.
     """
     moments = (mass[i] * (b.R @ com[i] + b.p) for i, b in enumerate(bodies))
     return a.p - sum(moments) / jnp.sum(mass)
@@ -48,8 +47,9 @@ def body_mass_params(
     params = mass_params(C, frames[1:])
     if params["mass"].sum() <= 0:
         raise ConfigError(f"EqCenterOfMass: the masses of {list(frames[1:])} sum to 0.")
-    centres = [weight.com for weight in frame_masses(C.frames)]
-    return params | {"com": np.array([centres[C.index(f)] for f in frames[1:]])}
+    given = (C.frame(f).com for f in frames[1:])
+    centres = [np.zeros(3) if com is None else com for com in given]
+    return params | {"com": np.array(centres, float)}
 
 
 def manipulability(

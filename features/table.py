@@ -14,6 +14,7 @@ from . import (
     collisions,
     contacts,
     distances,
+    feet,
     forces,
     joints,
     motions,
@@ -251,7 +252,7 @@ class FS(Enum, metaclass=NamedMembers):
         dim=1,
         unit="m",
         options={"sole": 0.01},
-        resolve=support_polygon.resolve_balance,
+        resolve=feet.resolve_balance,
     )
     manipulability = _manipulability_symbol(0)
     linearManipulability = _manipulability_symbol(1)

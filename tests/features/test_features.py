@@ -79,7 +79,6 @@ def with_contact(C, symbol) -> None:
 def prepared(symbol, seed=0):
     types = ["free"] if symbol is FS.supportPolygon else LIVELY
     C = with_shapes(random_tree(seed, joints=3, types=types))
-    C.set_shape("f1", pw.Box([0.2, 0.1, 0.05]))
     for name in C.joint_names:
         if not any(C.coordinates(name)[0] <= s < C.coordinates(name)[-1] + 1
                    for s in C.quaternions):  # fmt: skip

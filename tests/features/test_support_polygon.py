@@ -10,8 +10,7 @@ from scipy.spatial import ConvexHull
 
 import posewise as pw
 from posewise import FS, OT, ConfigError
-from posewise.compilation.precision import full_matmul_precision
-from posewise.features.support_polygon import convex_polygon, distance_from_polygon
+from posewise.features.support_polygon import nearest_of_polygon
 from posewise.robots.kinematics.transforms import quat_to_matrix
 
 
@@ -30,9 +29,9 @@ def to_segment(x, a, b) -> float:
 
 
 @jax.jit
-@full_matmul_precision
 def polygon_distance(x, points, counts):
-    return distance_from_polygon(x, convex_polygon(points, counts))
+    u, weights = nearest_of_polygon(x, points, counts)
+    return jnp.sum(u * (x - jnp.sum(weights[:, None] * points, 0)))
 
 
 @pytest.mark.parametrize("count", [3, 4, 8, 20])
@@ -46,16 +45,6 @@ def test_the_polygon_is_the_hull(count):
         x = rng.normal(size=2) @ stretch
         got = float(polygon_distance(x, points, counts))
         assert got == pytest.approx(truth(x, points[counts]), abs=1e-9)
-
-
-def test_a_polygon_of_many_corners_is_within_the_hull():
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        points = rng.normal(size=(200, 2))
-        points /= np.linalg.norm(points, axis=1)[:, None]
-        x = 1.2 * rng.normal(size=2)
-        excess = polygon_distance(x, points, np.ones(200, bool)) - truth(x, points)
-        assert -1e-12 <= excess < 0.01
 
 
 CASES = {
@@ -83,7 +72,7 @@ def test_singular_polygons(name):
 def foot_shapes():
     corners = np.array(np.meshgrid([-0.1, 0.1], [-0.04, 0.04], [-0.02, 0.02]))
     corners = corners.reshape(3, -1).T
-    angle = 2 * np.pi * np.arange(16) / 16
+    angle = 2 * np.pi * np.arange(12) / 12
     disc = 0.05 * np.stack([np.cos(angle), np.sin(angle)], -1)
     box = corners[corners[:, 2] < 0, :2]
     return {
@@ -102,10 +91,9 @@ def biped(shape, base="free") -> pw.Config:
     """A heavy body on two feet 0.3 m apart, and an arm with a load."""
     C = pw.Config()
     C.add_frame("body", position=[0, 0, 1], joint=base, mass=10.0)
-    for side, y in (("left", 0.15), ("right", -0.15)):
-        C.add_frame(
-            f"{side}_hip", "body", position=[0, y, -0.4], joint="hingeY", mass=1.0
-        )
+    for side, x, y in (("left", 0, 0.15), ("right", 0.02, -0.15)):
+        place = [x, y, -0.4]
+        C.add_frame(f"{side}_hip", "body", position=place, joint="hingeY", mass=1.0)
         C.add_frame(f"{side}_foot", f"{side}_hip", position=[0, 0, -0.58], mass=0.5)
         C.set_shape(f"{side}_foot", shape)
     C.add_frame("arm", "body", position=[0, -0.2, 0.2], joint="hingeZ", mass=0.0)
@@ -146,11 +134,12 @@ def test_feet_that_do_not_lie_flat_carry_by_their_lowest_points():
     C = biped(foot_shapes()["box"][0])
     C.set_joint("arm", np.pi)
     C.set_pose("body", [0, 0, 1, np.cos(0.06), 0, np.sin(0.06), 0])
-    toe = quat_to_matrix(C.pose("left_foot")[3:]) @ [0.1, 0, -0.02]
+    R = quat_to_matrix(C.pose("left_foot")[3:])
+    toes = [C.pose(f)[:3] + R @ [0.1, y, -0.02] for f in FEET for y in (-0.04, 0.04)]
     bodies = [f.name for f in C.frames if f.mass and f.name != "table"]
     to_centre = C.eval(FS.EqCenterOfMass, ["table", *bodies])[0]
-    centre = C.pose("table")[:3] - to_centre
-    want = abs(centre[0] - (C.pose("left_foot")[:3] + toe)[0])
+    want = truth((C.pose("table")[:3] - to_centre)[:2], np.array(toes)[:, :2])
+    assert want > 0.05
     assert C.eval(FS.supportPolygon, FEET)[0][0] == pytest.approx(want, abs=1e-9)
     whole = C.feature(FS.supportPolygon, FEET, sole=0.1)
     assert whole.eval(C)[0][0] < 0
