@@ -56,8 +56,8 @@ def draw_balance(file: Path) -> None:
     size = np.array([0.25, 0.09, 0.02])
     for name, (place, angle) in feet.items():
         turn = [np.cos(angle / 2), 0, 0, np.sin(angle / 2)]
-        C.add_frame(name, "body", position=place, quaternion=turn, shape=pw.Box(size))
-        C.set_mass(name, 0.0)
+        C.add_frame(name, "body", position=place, quaternion=turn, shape=pw.Box(size),
+                    mass=1e-6)  # fmt: skip
     C.add_frame("weight", "body", joint="transXY", mass=10.0)
     distance = C.feature(FS.supportPolygon, [*feet]).function(C)
     x, y = np.meshgrid(np.linspace(-0.3, 0.4, 141), np.linspace(-0.25, 0.3, 111))
