@@ -61,9 +61,9 @@ def _drives(frame: Frame) -> bool:
 
 
 def _least_extent(shape: Shape) -> float:
-    """Return the extent of a shape along its shortest axis [m]; of others than solids 0.
+    """Return the extent of a solid along its shortest axis [m]; else 0.
 
-    Meshes count 0 too, because their files would have to be read.
+    Meshes count 0 too, as their files would have to be read.
     """
     if isinstance(shape, Marker | Mesh | Plane | PointCloud):
         return 0.0

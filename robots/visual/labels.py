@@ -50,7 +50,7 @@ def spread_labels(
     sizes: Float[np.ndarray, "n 2"],
     shape: tuple[int, int],
 ) -> Float[np.ndarray, "n 2"]:
-    """Return places of labels that do not overlap, moved up or down as little as may be.
+    """Return places of labels, moved up or down as little as it takes to be apart.
 
     The lowest label comes first and keeps its place. A label that fits nowhere stays.
 
