@@ -119,6 +119,15 @@ class Solution:
         return np.inf if is_invalid else worst, self.sos
 
     @property
+    def keeps_distances(self) -> bool:
+        """Whether the distances that are required between slices are certified.
+
+        False too where none are, as without `KOMO.avoid_collisions`.
+        """
+        certificate = None if self._record is None else self._record.certificate
+        return certificate is not None and certificate.is_kept
+
+    @property
     def message(self) -> str:
         """The status in a sentence, with the objectives in conflict, in their units.
 
@@ -299,9 +308,7 @@ class Solution:
         parts = motion_parts(modes, self._avoidance, len(self.x))
         K = modes.world.tree.model.unnamed_kinematics
         points, times = path.straight.points, path.straight.times
-        certificate = None if self._record is None else self._record.certificate
-        is_certified = certificate is not None and certificate.is_kept
-        return path_clearance(K, parts, points, times, range, is_certified)
+        return path_clearance(K, parts, points, times, range, self.keeps_distances)
 
     def forces(self) -> tuple[ContactForce, ...]:
         """Return the contacts of `KOMO.add_contact` with their forces, by slice."""

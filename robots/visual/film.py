@@ -121,19 +121,16 @@ def _draw_labels(
     """Write labels of points in the picture, with a line to those that moved away."""
     height, width = eye.shape
     pixels = {name: eye.project(place)[0] for name, place in places.items()}
-    pixels = {
-        name: (x, y)
-        for name, (x, y) in pixels.items()
-        if 0 <= x < width and 0 <= y < height
-    }
-    if not pixels:
+    names = [
+        name for name, (x, y) in pixels.items() if 0 <= x < width and 0 <= y < height
+    ]
+    if not names:
         return
-    at = np.array([*pixels.values()])
+    at = np.stack([pixels[name] for name in names])
     letter = LABEL_SIZE / 72 * PIXELS
-    sizes = letter * np.array([[LETTER_WIDTH * len(n), LINE_HEIGHT] for n in pixels])
-    for name, place, spot in zip(
-        pixels, at, spread_labels(at, sizes, eye.shape), strict=True
-    ):
+    sizes = letter * np.array([[LETTER_WIDTH * len(n), LINE_HEIGHT] for n in names])
+    spots = spread_labels(at, sizes, eye.shape)
+    for name, place, spot in zip(names, at, spots, strict=True):
         if spot[1] != place[1]:
             line = dict(color=LABEL_COLOR, linewidth=0.4, alpha=0.6)
             axes.plot(*np.stack([place, spot], 1), **line)

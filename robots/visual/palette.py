@@ -41,7 +41,7 @@ def body_roots(frames: Sequence[Frame]) -> list[int]:
     """Return the uppermost frame of the body that each frame belongs to, by index.
 
     A body is a frame in the world, or on a free joint, with all that hangs on it.
-    What `Config.attach` fixes to a body stays one of its own.
+    What `Config.attach` fixes to a body stays another body.
     """
     return [_root(frames, i) for i in range(len(frames))]
 

@@ -70,7 +70,7 @@ class DrawnBody(NamedTuple):
     root: str
     """Name of its uppermost frame then."""
     color: tuple[float, ...]
-    """RGBA of its shapes that have no colour of their own, 0 to 1."""
+    """RGBA of its shapes that have no colour, 0 to 1."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

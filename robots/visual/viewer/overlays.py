@@ -17,6 +17,7 @@ from ...world.agents import DEFAULT_REACH
 from ..framing import floor_height, framed_points, grid_cell
 from ..labels import label_places
 from .bodies import draw_geometry
+from .clearance_curve import nearest_pair
 from .scene import AXES_STYLE, node_names
 from .viewable_world import ViewableWorld
 
@@ -127,14 +128,10 @@ def draw_collision_shapes(context: OverlayContext) -> list[Any]:
 
 def draw_clearance(context: OverlayContext) -> list[Any]:
     """Draw the distance of the nearest pair that can collide, of all frames."""
-    C = context.world
-    pairs = C.collision_indices()
-    contacts = C.contacts(pairs)
-    if not contacts:
+    nearest = nearest_pair(context.world)
+    if nearest is None:
         return []
-    k = min(contacts, key=lambda k: contacts[k].distance)
-    contact = contacts[k]
-    a, b = (C.frame_names[i] for i in pairs[k])
+    contact, (a, b) = nearest.contact, nearest.frames
     ends = np.stack([contact.point_a, contact.point_b])
     color = OVERLAP_COLOR if contact.distance < 0 else SUPPORT_COLOR
     line = _add_lines(context.scene, "/clearance", ends[None], color)

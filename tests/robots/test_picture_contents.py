@@ -1,4 +1,4 @@
-"""What pictures show: colours that stay, floors, labels, and what containers hide."""
+"""Contents of pictures: colours that stay, floors, labels, insides of containers."""
 
 import numpy as np
 import pytest
