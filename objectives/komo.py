@@ -666,7 +666,7 @@ class KOMO:
         return self._solve(settings, retry=True)
 
     def view(self, drag: Frames = (), browser: bool = True) -> View:
-        """Solve, show the path, and solve again while frames are dragged with the mouse.
+        """Solve, show the path, and solve again while frames are dragged by the mouse.
 
         A drag sets the frame's pose in the world of this problem, and each solve begins
         at the last feasible path, without compiling. The page tells the status, what is

@@ -32,9 +32,11 @@ def hiding_frames(
         scene: Its triangles.
         eye: Direction to the eye.
     """
+    cavities = [region for region in world.regions if region.kind == "cavity"]
+    if not cavities:
+        return set()
     roots = np.array(body_roots(world.frames))
     boxes = body_boxes(world.frames, world.poses())
-    cavities = [region for region in world.regions if region.kind == "cavity"]
     hiding: set[int] = set()
     for root in {int(roots[world.index(region.frame)]) for region in cavities}:
         walls = np.flatnonzero(roots[scene.bodies] == root)
