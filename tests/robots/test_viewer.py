@@ -202,8 +202,10 @@ def test_the_clearance_of_a_path_is_a_curve():
             np.testing.assert_allclose(unique, [0, 0.5, 1, 1.5])
             np.testing.assert_allclose(distances[first], gaps, atol=1e-3)
             assert (np.diff(times) >= 0).all()
-        view.play(path_animation(C, path + 0.1, dt=0.5))
+        view.play(path_animation(C, path + 0.1, dt=0.25))
         assert view._player.slice == 1
+        np.testing.assert_allclose(view._player.pauses, 0.25)
+        assert curve._plot.data[0].max() == pytest.approx(0.75)
         np.testing.assert_allclose(curve._plot.data[2].max(), 400, atol=1e-3)
         view.hide("clearance")
         assert view._curve is None

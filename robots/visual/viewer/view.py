@@ -187,6 +187,8 @@ class View:
                     f" 7), but this view plays {old or 'no path'}; open another view."
                 )
             self._animation = animation
+            if self._player is not None:
+                self._player.pauses = animation.pauses
             if self._curve is not None:
                 self._curve.replace(animation)
             self.update()
