@@ -41,6 +41,8 @@ def label_places(
             box = np.concatenate(next(part for part in parts if part))
         if root in shown and label is not None:
             low, high = box.min(0), box.max(0)
+            # Two robots may share the first part of their names.
+            label = f"{label} ({frames[root].name})" if label in places else label
             places[label] = np.append((low + high)[:2] / 2, high[2])
     return places
 

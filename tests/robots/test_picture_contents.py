@@ -148,6 +148,9 @@ def test_labels_of_robots():
     assert set(label_places(D, D.frame_names)) == {"left"}
     D.add_agent("worker", "left/base_link")
     assert set(label_places(D, D.frame_names)) == {"worker"}
+    E = pw.load("ur5e", prefix="left/")
+    E.add_frame("left", joint="free", shape=pw.Sphere(0.1))
+    assert len(label_places(E, E.frame_names)) == 2
 
 
 @pytest.mark.parametrize("seed", range(4))
