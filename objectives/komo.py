@@ -24,6 +24,7 @@ from posewise.robots.typing import (
     VectorLike,
 )
 from posewise.robots.validation import integer
+from posewise.robots.visual.viewer import View
 from posewise.solvers.options import SolverOptions
 
 from .chain.contact_forces import ActiveContact
@@ -53,12 +54,13 @@ from .problem_builder import (
     resolve_constraint,
 )
 from .problem_spec import ProblemSpec, initial_path
+from .report.replanning import view_replanning
 from .solution import Solution
 from .solve.alternatives import resolve_alternatives, solve_alternatives
 from .solve.batches import make_batch_settings, solve_batch
 from .solve.multistart import best_solution, require_objectives, solve_starts
 from .solve.problem_batch import make_problem_batch
-from .solve.settings import AUGMENTED_LAGRANGIAN, make_settings
+from .solve.settings import AUGMENTED_LAGRANGIAN, SolveSettings, make_settings
 from .solve.target_function import (
     TargetFunction,
     TargetFunctionWithStatus,
@@ -662,6 +664,45 @@ class KOMO:
         settings = make_settings(
             self.spec, tolerance, progress, options, method, seed, starts, self._warm
         )
+        return self._solve(settings, retry=True)
+
+    def view(self, drag: Frames = (), browser: bool = True) -> View:
+        """Solve, show the path, and solve again while frames are dragged by the mouse.
+
+        A drag sets the frame's pose in the world of this problem, and each solve begins
+        at the last feasible path, without compiling. The page tells the status, what is
+        violated, and whether the path is certified to be free of collisions.
+
+        Args:
+            drag: names of frames that can be dragged, such as a target.
+            browser: whether to open the page, and to print its address on stderr.
+
+        Raises:
+            ImportError: without viser; names the extra.
+            ConfigError: for unknown frames, with near matches.
+        """
+        frames = [drag] if isinstance(drag, str) else [*drag]
+        for frame in frames:
+            self.config.index(frame)
+        best = self.solve()
+
+        def solve_again() -> Solution:
+            nonlocal best
+            self.initialize(best)
+            settings = make_settings(self.spec, 1e-3, False, {}, warm=self._warm)
+            solution = self._solve(settings, retry=False)
+            best = solution if solution.feasible else best
+            return solution
+
+        return view_replanning(best, solve_again, self.config, frames, browser)
+
+    def _solve(self, settings: SolveSettings, retry: bool) -> Solution:
+        """Solve with checked settings; see `solve`.
+
+        Args:
+            settings: of the solve.
+            retry: whether a single start that stalls is followed by a random one.
+        """
         goes_on = self._warm is not None and self._warm.keeps_multipliers
         # Checks take longer than a solve that goes on from one they have been made for.
         findings = () if goes_on else warn_of_problems(self.spec, settings.tolerance)
@@ -669,7 +710,7 @@ class KOMO:
             solve_alternatives(
                 self.spec,
                 lambda spec: solve_starts(
-                    spec, settings, retry=True, findings=findings
+                    spec, settings, retry=retry, findings=findings
                 ),
             )
         )

@@ -5,7 +5,9 @@ tolerance. How far a constraint is off in the world is the violation in the feat
 own unit: the row divided by what scales it.
 """
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -34,6 +36,13 @@ class ObjectiveReport:
     """Slice of the largest violation in scaled units."""
     cost: float
     """Sum of squares of the rows of a cost; 0 for constraints."""
+    number: int = 0
+    """Number among objectives of the same name, from 1; 0: no other has this name."""
+
+    @property
+    def label(self) -> str:
+        """Name of the objective, with its number if others have the same name."""
+        return self.objective.name + (f" #{self.number}" if self.number else "")
 
     @property
     def is_finite(self) -> bool:
@@ -44,6 +53,20 @@ class ObjectiveReport:
     def unit(self) -> str:
         """Unit of the feature, such as "m", "m/s" for its velocity, or "1"."""
         return feature_unit(self.objective.feature)
+
+
+def report_objectives(
+    rows: Sequence[tuple[Objective, np.ndarray]],
+) -> tuple[ObjectiveReport, ...]:
+    """Return the reports of objectives with their scaled rows (slices, rows)."""
+    total = Counter(objective.name for objective, _ in rows)
+    seen: Counter[str] = Counter()
+    reports = []
+    for objective, values in rows:
+        seen[objective.name] += 1
+        number = seen[objective.name] if total[objective.name] > 1 else 0
+        reports.append(replace(report_objective(objective, values), number=number))
+    return tuple(reports)
 
 
 def report_objective(objective: Objective, values: np.ndarray) -> ObjectiveReport:
@@ -111,7 +134,7 @@ def format_table(reports: tuple[ObjectiveReport, ...]) -> list[str]:
     A violation is printed in the feature's unit, and as the solver scales it.
     """
     total_cost = max(float(sum(r.cost for r in reports)), 1e-300)
-    width = max([len(r.objective.name) for r in reports], default=4)
+    width = max([len(r.label) for r in reports], default=4)
     unit_width = max([len(r.unit) for r in reports] + [4])
     lines = [
         f"{'objective':{width}}  type  {'unit':{unit_width}}  slices  violation"
@@ -128,7 +151,7 @@ def format_table(reports: tuple[ObjectiveReport, ...]) -> list[str]:
             pair = f"{r.violation_in_unit:9.2e}  {r.violation:8.2e}"
             result = f"{pair}  {r.worst_slice:3d}"
         lines.append(
-            f"{o.name:{width}}  {o.type.name:4}  {r.unit:{unit_width}}  {slices:>6}"
+            f"{r.label:{width}}  {o.type.name:4}  {r.unit:{unit_width}}  {slices:>6}"
             f"  {result}"
         )
     return lines

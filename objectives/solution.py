@@ -24,7 +24,7 @@ from .clearance.avoidance import CollisionAvoidance
 from .clearance.motion_model import motion_parts
 from .clearance.path_clearance import PathClearance, path_clearance
 from .objective import OT, Objective, ObjectiveError
-from .objective_report import ObjectiveReport, format_table, report_objective
+from .objective_report import ObjectiveReport, format_table, report_objectives
 from .report.colliding_pairs import (
     colliding_pairs,
     is_about_collisions,
@@ -85,7 +85,7 @@ class Solution:
     def objectives(self) -> tuple[ObjectiveReport, ...]:
         """Violation or cost of each objective, in the order of addition."""
         rows = [] if self._record is None else self._record.rows()
-        return tuple(report_objective(o, values) for o, values in rows)
+        return report_objectives(rows)
 
     @property
     def sos(self) -> float:
@@ -119,6 +119,15 @@ class Solution:
         return np.inf if is_invalid else worst, self.sos
 
     @property
+    def keeps_distances(self) -> bool:
+        """Whether the distances that are required between slices are certified.
+
+        False too where none are, as without `KOMO.avoid_collisions`.
+        """
+        certificate = None if self._record is None else self._record.certificate
+        return certificate is not None and certificate.is_kept
+
+    @property
     def message(self) -> str:
         """The status in a sentence, with the objectives in conflict, in their units.
 
@@ -129,14 +138,14 @@ class Solution:
         if self.feasible and not costs:
             return "All constraints hold; there is no cost."
         if self.status == Status.BAD_INPUT:
-            broken = [o.objective.name for o in self.objectives if not o.is_finite]
+            broken = [o.label for o in self.objectives if not o.is_finite]
             if not broken:
                 return text + " All values are finite; a derivative is not."
             return text + f" Not finite: {', '.join(broken[:4])}."
         if not self.feasible:
             bad = sorted(self._violated(), key=lambda o: -o.violation)[:4]
             if bad:
-                names = ", ".join(f"{o.objective.name} ({_amount(o)})" for o in bad)
+                names = ", ".join(f"{o.label} ({_amount(o)})" for o in bad)
                 text += f" Violated: {names}."
             if any(map(is_about_collisions, bad)) or not self._is_kept:
                 text += " report() names the pairs that collide."
@@ -299,9 +308,7 @@ class Solution:
         parts = motion_parts(modes, self._avoidance, len(self.x))
         K = modes.world.tree.model.unnamed_kinematics
         points, times = path.straight.points, path.straight.times
-        certificate = None if self._record is None else self._record.certificate
-        is_certified = certificate is not None and certificate.is_kept
-        return path_clearance(K, parts, points, times, range, is_certified)
+        return path_clearance(K, parts, points, times, range, self.keeps_distances)
 
     def forces(self) -> tuple[ContactForce, ...]:
         """Return the contacts of `KOMO.add_contact` with their forces, by slice."""

@@ -541,10 +541,11 @@ class Config:
     def attach(self, parent: FrameName, frame: FrameName) -> None:
         """Fix a frame to a new parent, keeping its present world pose.
 
-        Its joint, if any, is replaced by a rigid attachment. What a hand holds does not
-        collide with the hand and its fingers until it is detached, or attached to
-        another frame. A hand is the link of the parent if an arm moves it, or if an
-        agent declares it; fingers are the links below on chains of at most four joints.
+        Its joint, if any, is replaced by a rigid attachment. Pictures show it as
+        another body, in its colour. What a hand holds does not collide with the hand
+        and its fingers until it is detached, or attached to another frame. A hand is
+        the link of the parent if an arm moves it, or if an agent declares it; fingers
+        are the links below on chains of at most four joints.
 
         Raises:
             ConfigError: for unknown names, and when the parent is below the frame.
@@ -1444,15 +1445,17 @@ class Config:
     ) -> "Figure":
         """Return a still picture of the world, which a notebook shows.
 
-        It frames what is drawn, without a ground much larger than all else. Bodies
-        without a colour get one each, and the floor has a grid. Neither a browser nor
-        a graphics library is needed.
+        It frames what is drawn, without floors below it, and without a ground much
+        larger than all else. Bodies without a colour get one each, and the floor has a
+        grid. Walls of containers that hide what is inside are translucent. Neither a
+        browser nor a graphics library is needed.
 
         Args:
             file: where to save the picture, if anywhere.
             view: elevation and azimuth of the camera [degrees].
             frames: names of frames that are drawn; None: all with visual shapes.
-            names: whether bodies are labelled.
+            names: whether bodies are labelled; robots by their agent, or what the names
+                of their links begin with.
 
         Raises:
             ImportError: without matplotlib; names the extra.

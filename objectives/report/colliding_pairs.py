@@ -48,7 +48,7 @@ def colliding_pairs(
         if report.objective.fraction is not None:
             # `pairs_between_slices` is about these.
             continue
-        name, worst = report.objective.name, report.worst_slice
+        name, worst = report.label, report.worst_slice
         hits = _hits(report, world_at(worst))
         seen = {(a, b) for a, b, _ in hits}
         elsewhere: dict[tuple[str, str], tuple[float, int]] = {}

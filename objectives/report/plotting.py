@@ -61,7 +61,7 @@ def plot_path(
         is_equality = objective.type is OT.eq
         size = np.abs(report.values) if is_equality else report.values
         worst = np.maximum(size.max(1, initial=0.0), MIN_DRAWN_VIOLATION)
-        label = f"{objective.name} ({objective.type.name})"
+        label = f"{report.label} ({objective.type.name})"
         lower.semilogy(times[list(objective.slices)], worst, label=label, **style)
     lower.axhline(tolerance, color="0.5", linestyle="--", linewidth=1)
     lower.set_ylim(bottom=MIN_DRAWN_VIOLATION / 2)

@@ -24,6 +24,11 @@ def view_worlds(
     """
     if len(worlds) == 1:
         return View(worlds[0], browser=browser)
+    return View(worlds[0], animate_worlds(worlds, tau), browser)
+
+
+def animate_worlds(worlds: Sequence[Config], tau: Float[np.ndarray, " T"]) -> Animation:
+    """Return the animation of the worlds of a path; see `view_worlds`."""
     poses = np.stack([world.poses() for world in worlds])
     pauses = np.append(tau[1:], tau[-1])
-    return View(worlds[0], Animation(worlds.__getitem__, poses, pauses), browser)
+    return Animation(worlds.__getitem__, poses, pauses)

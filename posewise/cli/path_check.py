@@ -207,7 +207,7 @@ def _check_speeds(loaded: PathFile, komo: KOMO) -> PathCheck:
 def _check_objectives(solution: Solution) -> PathCheck:
     violated = [o for o in solution.objectives if o.violation > solution.tolerance]
     lines = [
-        f"{o.objective.name} is violated by {o.violation_in_unit:.2g} {o.unit} in slice"
+        f"{o.label} is violated by {o.violation_in_unit:.2g} {o.unit} in slice"
         f" {o.worst_slice}."
         for o in violated
     ]

@@ -8,15 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Int
 
-from ..geometry.shapes import (
-    Box,
-    Capsule,
-    Convex,
-    Cylinder,
-    Ellipsoid,
-    Shape,
-    Sphere,
-)
+from ..geometry.local_bounds import local_bounds
+from ..geometry.shapes import Marker, Mesh, Plane, PointCloud, Shape
 from ..kinematics.joint_types import joint_type
 from ..world.frame import Frame
 from .huge_shapes import robot_chains
@@ -68,17 +61,11 @@ def _drives(frame: Frame) -> bool:
 
 
 def _least_extent(shape: Shape) -> float:
-    """Return the extent of a simple shape along its shortest axis [m]; else 0."""
-    match shape:
-        case Box():
-            return float(shape.size.min())
-        case Sphere() | Capsule():
-            return 2 * shape.radius
-        case Cylinder():
-            return min(2 * shape.radius, shape.length)
-        case Ellipsoid():
-            return 2 * float(np.min(shape.radii))
-        case Convex():
-            return float(np.ptp(shape.vertices, axis=0).min())
-        case _:
-            return 0.0
+    """Return the extent of a solid along its shortest axis [m]; else 0.
+
+    Meshes count 0 too, as their files would have to be read.
+    """
+    if isinstance(shape, Marker | Mesh | Plane | PointCloud):
+        return 0.0
+    low, high = local_bounds(shape)
+    return float((high - low).min())

@@ -1,6 +1,6 @@
 """A world as coloured triangles, and which part of it a picture should show."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +10,8 @@ from jaxtyping import Float, Int
 from ..geometry.shapes import Marker, Mesh
 from ..typing import RGBA, FrameName
 from ..world.frame import Geometry
-from .framing import body_boxes, bounding_corners, floor_height, visible_bounds
-from .palette import body_colors, body_roots
+from .framing import floor_height, framed_points
+from .palette import body_colors
 from .triangles import flat_normals, marker_triangles, shape_triangles
 from .viewer.viewable_world import ViewableWorld
 
@@ -56,26 +56,10 @@ def drawn_scene(world: ViewableWorld, names: Sequence[FrameName]) -> DrawnScene:
     empty = (np.zeros((0, 3, 3)), np.zeros((0, 3, 3)), np.zeros((0, 4)), np.zeros(0))
     joined = [np.concatenate(group) for group in zip(*(parts or [empty]), strict=True)]
     frames = [world.frames[i] for i in chosen]
-    boxes = bounding_corners(frames, poses[chosen])
-    points = visible_bounds(boxes, poses[chosen, :3])
+    points = framed_points(world.frames, [poses], chosen)
     corners, normals, rgba, bodies = joined
     floor = floor_height(frames, poses[chosen], points)
     return DrawnScene(corners, normals, rgba, bodies.astype(int), points, floor)
-
-
-def label_places(
-    world: ViewableWorld, names: Iterable[FrameName]
-) -> dict[FrameName, Float[np.ndarray, "3"]]:
-    """Return the top of each body that is drawn, by the name of its root."""
-    roots = body_roots(world.frames)
-    shown = {roots[world.index(name)] for name in names}
-    tops = {}
-    for root, box in body_boxes(world.frames, world.poses()).items():
-        if root in shown:
-            low, high = box.min(0), box.max(0)
-            top = np.append((low + high)[:2] / 2, high[2])
-            tops[world.frames[root].name] = top
-    return tops
 
 
 def _pieces(

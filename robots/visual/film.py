@@ -1,17 +1,20 @@
 """Film strips: a world at several moments, as one picture for still pages."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from ..errors import ConfigError, PosewiseError
 from ..typing import FrameName, StrPath
 from ..validation import float_array
-from .drawn_scene import DrawnScene, drawn_scene, label_places
+from .containers import hiding_frames, with_translucent
+from .drawn_scene import DrawnScene, drawn_scene
 from .figures import new_figure
-from .rendering import fit_eye, render
+from .labels import label_places, spread_labels
+from .rendering import Eye, fit_eye, render
 from .viewer.viewable_world import ViewableWorld
 
 PANEL_WIDTH = 3.0
@@ -22,6 +25,11 @@ PIXELS = 120
 """Pixels per inch that are drawn."""
 MAX_COLUMNS = 4
 """Largest number of pictures side by side."""
+LABEL_SIZE = 7.0
+"""Size of the font of labels [point]."""
+LABEL_COLOR = "0.15"
+LETTER_WIDTH, LINE_HEIGHT = 0.6, 1.3
+"""Width of a letter, on average, and height of a line divided by the font size."""
 DEFAULT_VIEW = (25.0, -55.0)
 """Elevation and azimuth of the eye [degrees]."""
 
@@ -89,18 +97,45 @@ def film_strip(
     floor = min(scene.floor for scene in scenes)
     shape = (round(PIXELS * size[1]), round(PIXELS * size[0]))
     eye = fit_eye(points, view, shape)
+    # A container that opened in some pictures only would look like another one.
+    hiding = {
+        frame
+        for world, scene in zip(worlds, scenes, strict=True)
+        for frame in hiding_frames(world, scene, eye.axes[2])
+    }
     for k, (world, scene, title) in enumerate(zip(worlds, scenes, titles, strict=True)):
         axes = figure.add_subplot(rows, columns, k + 1)
         if title:
             axes.set_title(title, fontsize=9, loc="left", color="0.3")
         axes.set_axis_off()
-        axes.imshow(render(_on_floor(scene, points, floor), eye))
+        seen = with_translucent(_on_floor(scene, points, floor), hiding)
+        axes.imshow(render(seen, eye))
         if names:
-            for name, place in label_places(world, drawn).items():
-                at = eye.project(place)[0]
-                style = dict(ha="center", va="bottom", fontsize=7, color="0.15")
-                axes.text(*at, name, **style, clip_on=True)
+            _draw_labels(axes, label_places(world, drawn), eye)
     return figure
+
+
+def _draw_labels(
+    axes: Any, places: Mapping[str, Float[np.ndarray, "3"]], eye: Eye
+) -> None:
+    """Write labels of points in the picture, with a line to those that moved away."""
+    height, width = eye.shape
+    pixels = {name: eye.project(place)[0] for name, place in places.items()}
+    names = [
+        name for name, (x, y) in pixels.items() if 0 <= x < width and 0 <= y < height
+    ]
+    if not names:
+        return
+    at = np.stack([pixels[name] for name in names])
+    letter = LABEL_SIZE / 72 * PIXELS
+    sizes = letter * np.array([[LETTER_WIDTH * len(n), LINE_HEIGHT] for n in names])
+    spots = spread_labels(at, sizes, eye.shape)
+    for name, place, spot in zip(names, at, spots, strict=True):
+        if spot[1] != place[1]:
+            line = dict(color=LABEL_COLOR, linewidth=0.4, alpha=0.6)
+            axes.plot(*np.stack([place, spot], 1), **line)
+        style = dict(ha="center", va="bottom", fontsize=LABEL_SIZE, color=LABEL_COLOR)
+        axes.text(*spot, name, **style, clip_on=True)
 
 
 def _column_count(count: int) -> int:

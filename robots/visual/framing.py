@@ -1,4 +1,4 @@
-"""Framing of a view: the shapes that are drawn, without the ground below."""
+"""Framing of a view: the shapes that are drawn, without floors and grounds below."""
 
 from collections.abc import Sequence
 
@@ -6,12 +6,19 @@ import numpy as np
 from jaxtyping import Float
 
 from ..geometry import shapes
+from ..geometry.local_bounds import local_bounds
 from ..kinematics.transforms import quat_to_matrix
-from ..world.frame import Frame, Geometry
+from ..world.frame import Frame
 from .palette import body_roots
 
 GROUND_RATIO = 3.0
 """A body this many times as large as all others together is a ground, not framed."""
+MAX_FLATNESS = 0.05
+"""Largest thickness of a floor divided by its shorter side; thicker ones are framed."""
+MIN_FLOOR_WIDTH = 2.0
+"""Least length of the shorter side of a floor [m]; narrower boards may be tables."""
+MAX_SUNK_DEPTH = 0.03
+"""Depth to which what stands on a floor may reach into it [m]."""
 MIN_SIZE = 0.1
 """Least size of what is framed [m]."""
 LEVEL = 1 - 1e-6
@@ -35,7 +42,7 @@ def bounding_corners(
         R = quat_to_matrix(pose[3:])
         for geometry in frame.geometries:
             if geometry.visual and not isinstance(geometry.shape, shapes.Plane):
-                low, high = _local_box(geometry)
+                low, high = local_bounds(geometry.shape)
                 corners = (low + high) / 2 + SIGNS * (high - low) / 2
                 corners = corners @ quat_to_matrix(geometry.pose[3:]).T
                 boxes.append((corners + geometry.pose[:3]) @ R.T + pose[:3])
@@ -51,6 +58,38 @@ def body_boxes(
         own = bounding_corners(frames[i : i + 1], poses[i : i + 1])
         boxes.setdefault(root, []).extend(own)
     return {root: np.concatenate(parts) for root, parts in boxes.items() if parts}
+
+
+def framed_points(
+    frames: Sequence[Frame],
+    poses: Sequence[Float[np.ndarray, "frames 7"]],
+    chosen: Sequence[int] | None = None,
+) -> Float[np.ndarray, "m 3"]:
+    """Return points that a picture should show: what stands on floors, not these.
+
+    A floor is a flat shape that nothing moves, below all that is not flat. Without
+    shapes, the points are the origins of the frames.
+
+    Args:
+        frames: All frames.
+        poses: Their poses in the world, in each slice that is shown.
+        chosen: Indices of the frames that count; None: all.
+    """
+    indices = range(len(frames)) if chosen is None else chosen
+    still = {i for i in indices if _stands_still(frames, i)}
+    standing: list[np.ndarray] = []
+    flat: list[np.ndarray] = []
+    for each in poses:
+        for i in indices:
+            for box in bounding_corners(frames[i : i + 1], each[i : i + 1]):
+                (flat if i in still and _is_flat(box) else standing).append(box)
+    boxes = standing + flat
+    if standing:
+        lowest = min(float(box[:, 2].min()) for box in standing)
+        limit = lowest + MAX_SUNK_DEPTH
+        boxes = standing + [box for box in flat if box[:, 2].max() > limit]
+    origins = [each[[*indices], :3] for each in poses]
+    return visible_bounds(boxes, np.concatenate(origins))
 
 
 def visible_bounds(
@@ -110,29 +149,23 @@ def grid_cell(size: float) -> float:
     return float(power * max(step for step in (1, 2, 5) if step * power <= rough))
 
 
+def _stands_still(frames: Sequence[Frame], i: int) -> bool:
+    """Return whether no joint moves a frame."""
+    at: int | None = i
+    while at is not None:
+        joint = frames[at].joint
+        if joint is not None and joint.dim > 0:
+            return False
+        at = frames[at].parent
+    return True
+
+
+def _is_flat(box: Float[np.ndarray, "8 3"]) -> bool:
+    """Return whether a box about a shape has the size and proportions of a floor."""
+    width, depth, height = np.ptp(box, axis=0)
+    side = min(width, depth)
+    return bool(side >= MIN_FLOOR_WIDTH and height <= MAX_FLATNESS * side)
+
+
 def _diagonal(points: np.ndarray) -> float:
     return float(np.linalg.norm(points.max(0) - points.min(0)))
-
-
-def _local_box(geometry: Geometry) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lower and upper corner of a box about a shape, in its own axes."""
-    match geometry.shape:
-        case shapes.Box(size):
-            half = size / 2
-        case shapes.Cylinder(length, radius):
-            half = np.array([radius, radius, length / 2])
-        case shapes.Capsule(length, radius):
-            half = np.array([radius, radius, length / 2 + radius])
-        case shapes.Sphere(radius):
-            half = np.full(3, radius)
-        case shapes.Ellipsoid(radii):
-            half = radii
-        case shapes.Marker(size):
-            half = np.full(3, size / 2)
-        case shapes.Convex(points) | shapes.PointCloud(points):
-            return points.min(0), points.max(0)
-        case shapes.Mesh() as mesh:
-            return tuple(np.asarray(mesh.mesh.bounds, float))
-        case shape:
-            raise TypeError(f"no box about {shape!r}")
-    return -half, half

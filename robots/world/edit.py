@@ -23,6 +23,7 @@ from ..typing import (
     PoseLike,
     VectorLike,
 )
+from ..visual.palette import keep_bodies
 from .argument_parsing import (
     parse_color,
     parse_contact,
@@ -47,6 +48,8 @@ def attach(tree: FrameTree, parent: FrameName, frame: FrameName) -> FrameTree:
     """Fix a frame to a new parent at its present world pose; see `Config.attach`."""
     i, new_parent = tree.own_index(frame), tree.parent_index(parent)
     relative = pose_multiply(pose_inverse(tree.pose(parent)), tree.pose(frame))
+    # What hangs on a robot would else be drawn as a link of it.
+    tree = FrameTree(keep_bodies(tree.frames), tree.values, tree.model)
     return _reattach(tree, i, new_parent, relative, None)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 
@@ -60,7 +60,20 @@ class Joint:
         return joint_dim(self.type)
 
 
-@dataclass(frozen=True, eq=False)
+MAX_SHOWN_SHAPES = 3
+"""Number of shapes that the text of a frame names; more make it longer."""
+
+
+class DrawnBody(NamedTuple):
+    """The body that a frame belonged to before a frame of its world was attached."""
+
+    root: str
+    """Name of its uppermost frame then."""
+    color: tuple[float, ...]
+    """RGBA of its shapes that have no colour, 0 to 1."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Frame:
     """A coordinate frame: X_W_frame = X_W_parent · origin · joint(q)."""
 
@@ -84,6 +97,20 @@ class Frame:
     """Shapes for collision in its file that could not be used."""
     unfitted: tuple[Geometry, ...] = ()
     """The shapes before `fit_collisions` replaced some of them; empty: none were."""
+    body: DrawnBody | None = None
+    """The body that keeps its colour and its name; None: no frame was attached yet."""
+
+    def __repr__(self) -> str:
+        parent = "the world" if self.parent is None else f"frame {self.parent}"
+        joint = "no joint" if self.joint is None else f"joint {self.joint.type}"
+        shapes = [type(geometry.shape).__name__ for geometry in self.geometries]
+        if len(shapes) > MAX_SHOWN_SHAPES:
+            shapes = [*shapes[:MAX_SHOWN_SHAPES], f"{len(self.geometries)} in all"]
+        position = ", ".join(f"{x:.4g}" for x in self.origin[:3])
+        return (
+            f"Frame({self.name!r} in {parent} at [{position}], {joint},"
+            f" {', '.join(shapes) or 'no shape'})"
+        )
 
     @property
     def shape(self) -> Shape | None:
@@ -106,6 +133,7 @@ class FrameFields(TypedDict, total=False):
     attributes: dict[str, Any]
     missing_shapes: tuple[str, ...]
     unfitted: tuple[Geometry, ...]
+    body: DrawnBody | None
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,10 +4,13 @@ import sys
 
 import numpy as np
 import pytest
+from helpers.mode_worlds import pick_and_place
 
 import posewise as pw
 from posewise import ConfigError, ObjectiveError
 from posewise.objectives import Solution
+from posewise.objectives.problem_spec import mode_sequence
+from posewise.robots.visual.palette import body_colors
 from posewise.solvers import Status
 
 pytest.importorskip("matplotlib", reason="pictures need the extra plot")
@@ -99,3 +102,17 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(ImportError, match=r"posewise\[plot\]"):
         sliding(2).film()
+
+
+@pytest.mark.parametrize("carried", [None, "free"])
+def test_objects_keep_their_colour_through_pick_and_place(carried):
+    komo = pick_and_place(carried, slices=2)
+    modes, colors = mode_sequence(komo.spec), []
+    parents = set()
+    for t in range(4):
+        C = modes.config_at(modes.world.q, t)
+        parents.add(C.frame("box").parent)
+        colors.append(dict(zip(C.frame_names, body_colors(C.frames), strict=True)))
+    assert len(parents) > 1
+    assert all(each == colors[0] for each in colors)
+    assert len({colors[0][name] for name in ("table", "tray", "box")}) == 3

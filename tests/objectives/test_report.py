@@ -13,6 +13,7 @@ from posewise.objectives.objective_report import (
     feature_unit,
     format_table,
     report_objective,
+    report_objectives,
 )
 
 ROW = [0.3, -2.0, 0.5]
@@ -68,6 +69,21 @@ def test_costs_have_no_violation():
     objective = Objective("o", feature, OT.sos, (0,))
     report = report_objective(objective, np.array([[3.0, 4.0, 0.0]]))
     assert (report.violation, report.violation_in_unit, report.cost) == (0, 0, 25)
+
+
+def test_objectives_of_one_name_are_numbered():
+    feature = pw.Feature(FS.position, ["a"])
+    names = ["lift", "reach", "lift", "lift"]
+    rows = [
+        (Objective(name, feature, OT.eq, (t,)), np.ones((1, 3)))
+        for t, name in enumerate(names)
+    ]
+    reports = report_objectives(rows)
+    labels = ["lift #1", "reach", "lift #2", "lift #3"]
+    assert [report.label for report in reports] == labels
+    assert [report.objective.name for report in reports] == names
+    lines = format_table(reports)[1:]
+    assert all(map(str.startswith, lines, labels))
 
 
 @pytest.mark.parametrize(

@@ -232,3 +232,17 @@ def test_urdf_export_reads_back(tmp_path):
     q[D.coordinates(arm)] = C.q[C.coordinates(arm)]
     D.q = q
     np.testing.assert_allclose(D.pose("panda_hand"), C.pose("panda_hand"), atol=1e-9)
+
+
+def test_a_frame_is_a_line():
+    C = pw.Config()
+    C.add_frame("table", shape=pw.Box([1, 1, 0.1]), position=[0, 0.5, 1 / 3])
+    C.add_object("shelf", [(pw.Sphere(0.1), None)] * 5)
+    C.add_frame("lid", "table", joint="hingeZ")
+    lines = [repr(C.frame(name)) for name in C.frame_names]
+    assert lines == [
+        "Frame('table' in the world at [0, 0.5, 0.3333], no joint, Box)",
+        "Frame('shelf' in the world at [0, 0, 0], no joint,"
+        " Sphere, Sphere, Sphere, 5 in all)",
+        "Frame('lid' in frame 0 at [0, 0, 0], joint hingeZ, no shape)",
+    ]

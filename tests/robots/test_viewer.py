@@ -14,7 +14,7 @@ import posewise as pw
 from posewise import ConfigError
 from posewise.objectives import Solution
 from posewise.objectives.placement import Placement
-from posewise.robots.visual.viewer import View
+from posewise.robots.visual.viewer import View, path_animation
 from posewise.robots.visual.viewer.overlays import (
     OVERLAYS,
     OverlayContext,
@@ -171,11 +171,46 @@ def test_a_path_plays_and_is_saved_as_one_page(tmp_path):
         assert time.monotonic() < end
         view._player.toggle()
         page = view.save(tmp_path / "path.html").read_text()
-        with pytest.raises(ConfigError, match="plays a path"):
-            view.on_move("hand", print)
+        for wrong in (path[:3], path):
+            D = pw.load("planar3") if wrong is path else world()
+            other = path_animation(D, np.zeros((len(wrong), D.nq)))
+            with pytest.raises(ConfigError, match="this view plays"):
+                view.play(other)
     assert "__VISER_EMBED_DATA__" in page
     fetched = r"<(?:script|link|img)[^>]*(?:src|href)=[\"'](?!data:)([^\"']*)"
     assert not re.findall(fetched, page[: page.index("<body")])
+
+
+def test_the_clearance_of_a_path_is_a_curve():
+    C = pw.Config()
+    C.add_frame("wall", shape=pw.Sphere(0.1))
+    C.add_frame("ball", joint="transX", shape=pw.Sphere(0.1), position=[0.1, 0, 0])
+    path = np.array([[0.2], [0.4], [0.0], [0.1]])
+    with C.view(path, dt=0.5, browser=False) as view:
+        assert view._curve is None
+        view._player._slider.value = 2
+        view.show("clearance")
+        curve = view._curve
+        for t in (2, 1):
+            view._player._slider.value = t
+            times, distances, mark = curve._plot.data
+            # Distance of the centres without both radii [mm].
+            gaps = [100.0, 300.0, -100.0, 0.0]
+            np.testing.assert_allclose(times[mark != 0], 0.5 * t)
+            np.testing.assert_allclose(mark[mark != 0], gaps[t], atol=1e-3)
+            unique, first = np.unique(times, return_index=True)
+            np.testing.assert_allclose(unique, [0, 0.5, 1, 1.5])
+            np.testing.assert_allclose(distances[first], gaps, atol=1e-3)
+            assert (np.diff(times) >= 0).all()
+        view.play(path_animation(C, path + 0.1, dt=0.25))
+        assert view._player.slice == 1
+        np.testing.assert_allclose(view._player.pauses, 0.25)
+        assert curve._plot.data[0].max() == pytest.approx(0.75)
+        np.testing.assert_allclose(curve._plot.data[2].max(), 400, atol=1e-3)
+        view.hide("clearance")
+        assert view._curve is None
+        view.write("certified")
+        assert view._text.content == "certified"
 
 
 def solution(path: np.ndarray) -> Solution:
@@ -218,6 +253,7 @@ def test_closing_stops_the_server():
         (lambda v: v.config.view(path=[[0, 1]]), r"\(T, 1\)"),
         (lambda v: v.config.view(path=[[np.nan]]), "finite"),
         (lambda v: v.config.view(path=[[0]], dt=0), "dt"),
+        (lambda v: v.play(path_animation(v.config, [[0]])), "this view plays no path"),
     ],
 )
 def test_bad_input(view, call, text):

@@ -14,14 +14,10 @@ from jaxtyping import Float
 
 from ...geometry.shapes import Marker, Plane
 from ...world.agents import DEFAULT_REACH
-from ..framing import (
-    body_boxes,
-    bounding_corners,
-    floor_height,
-    grid_cell,
-    visible_bounds,
-)
+from ..framing import floor_height, framed_points, grid_cell
+from ..labels import label_places
 from .bodies import draw_geometry
+from .clearance_curve import nearest_pair
 from .scene import AXES_STYLE, node_names
 from .viewable_world import ViewableWorld
 
@@ -98,8 +94,7 @@ def floor_scale(world: ViewableWorld) -> str:
 
 
 def _framed_points(world: ViewableWorld) -> Float[np.ndarray, "n 3"]:
-    poses = world.poses()
-    return visible_bounds(bounding_corners(world.frames, poses), poses[:, :3])
+    return framed_points(world.frames, [world.poses()])
 
 
 def _framed_size(points: Float[np.ndarray, "n 3"]) -> float:
@@ -108,12 +103,8 @@ def _framed_size(points: Float[np.ndarray, "n 3"]) -> float:
 
 def draw_names(context: OverlayContext) -> list[Any]:
     """Draw the name of each body, at its top."""
-    C, handles = context.world, []
-    frames = C.frames
-    for root, box in body_boxes(frames, C.poses()).items():
-        low, high = box.min(0), box.max(0)
-        top = np.append((low + high)[:2] / 2, high[2])
-        name = frames[root].name
+    handles = []
+    for name, top in label_places(context.world, context.world.frame_names).items():
         style = dict(anchor="bottom-center", position=top)
         node = f"/names/{name.replace('/', '|')}"
         handles.append(context.scene.add_label(node, name, **style))
@@ -137,14 +128,10 @@ def draw_collision_shapes(context: OverlayContext) -> list[Any]:
 
 def draw_clearance(context: OverlayContext) -> list[Any]:
     """Draw the distance of the nearest pair that can collide, of all frames."""
-    C = context.world
-    pairs = C.collision_indices()
-    contacts = C.contacts(pairs)
-    if not contacts:
+    nearest = nearest_pair(context.world)
+    if nearest is None:
         return []
-    k = min(contacts, key=lambda k: contacts[k].distance)
-    contact = contacts[k]
-    a, b = (C.frame_names[i] for i in pairs[k])
+    contact, (a, b) = nearest.contact, nearest.frames
     ends = np.stack([contact.point_a, contact.point_b])
     color = OVERLAP_COLOR if contact.distance < 0 else SUPPORT_COLOR
     line = _add_lines(context.scene, "/clearance", ends[None], color)

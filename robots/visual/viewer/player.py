@@ -15,7 +15,11 @@ SPEEDS = ("0.1×", "0.25×", "0.5×", "1×", "2×", "5×")
 
 
 class Player:
-    """Shows slices, chosen by hand or each for its time [s], in a loop."""
+    """Shows slices, chosen by hand or each for its time, in a loop.
+
+    Attributes:
+        pauses: Time for which each slice is shown [s].
+    """
 
     def __init__(
         self,
@@ -23,7 +27,7 @@ class Player:
         pauses: Float[np.ndarray, " T"],
         show: Callable[[int], None],
     ) -> None:
-        self._pauses = pauses
+        self.pauses = pauses
         self._playing, self._stopped = Event(), Event()
         last = max(len(pauses) - 1, 1)
         self._slider: Any = server.gui.add_slider(
@@ -39,7 +43,7 @@ class Player:
     @property
     def slice(self) -> int:
         """The slice that is shown."""
-        return min(int(self._slider.value), len(self._pauses) - 1)
+        return min(int(self._slider.value), len(self.pauses) - 1)
 
     def toggle(self) -> None:
         """Play, or pause."""
@@ -59,7 +63,7 @@ class Player:
         while True:
             self._playing.wait()
             speed = float(self._speed.value[:-1])
-            if self._stopped.wait(self._pauses[self.slice] / speed):
+            if self._stopped.wait(self.pauses[self.slice] / speed):
                 return
             if self._playing.is_set():
-                self._slider.value = (self.slice + 1) % len(self._pauses)
+                self._slider.value = (self.slice + 1) % len(self.pauses)

@@ -9,10 +9,7 @@ from jaxtyping import Float
 
 from ...typing import RGBA
 from ...world.frame import Frame
-from ..framing import (
-    bounding_corners,
-    visible_bounds,
-)
+from ..framing import framed_points
 from ..palette import body_colors
 from .bodies import draw_geometry
 
@@ -82,11 +79,9 @@ class FrameScene:
             frames: The frames.
             poses: Their poses in all slices that are shown.
         """
-        boxes = [box for each in poses for box in bounding_corners(frames, each)]
-        points = visible_bounds(boxes, np.concatenate([p[:, :3] for p in poses]))
         camera = self._server.initial_camera
         camera.fov = FIELD_OF_VIEW
-        camera.look_at, camera.position = fit_camera(points)
+        camera.look_at, camera.position = fit_camera(framed_points(frames, poses))
 
 
 def _dimmed(color: RGBA) -> RGBA:

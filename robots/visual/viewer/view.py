@@ -14,6 +14,7 @@ from ...errors import ConfigError, unknown_name
 from ...typing import FrameName, StrPath
 from ...validation import number
 from .animation import Animation
+from .clearance_curve import ClearanceCurve
 from .gizmo import Gizmo
 from .layers import OverlayLayers
 from .overlays import OVERLAYS, floor_scale
@@ -55,6 +56,7 @@ class View:
         self.url = f"http://{HOST}:{self._server.get_port()}"
         self._scene, self._drawn = FrameScene(self._server), ()
         self._animation, self._player = animation, None
+        self._curve: ClearanceCurve | None = None
         self._gizmos: dict[str, Gizmo] = {}
         if animation is not None:
             self._player = Player(self._server, animation.pauses, self._show_slice)
@@ -63,6 +65,7 @@ class View:
         poses = [config.poses()] if animation is None else [*animation.poses]
         self.show("grid")
         self._server.gui.add_markdown(floor_scale(self._world()))
+        self._text: Any = self._server.gui.add_markdown("")
         self._scene.look_at_all(self.config.frames, poses[:: max(len(poses) // 20, 1)])
         if browser:
             open_page(self.url)
@@ -105,11 +108,11 @@ class View:
 
         Args:
             *overlays: "grid" (of the floor, shown at first), "names" (of bodies),
-                "clearance" (of the nearest pair), "collision_shapes" (what collides,
-                over what is drawn), "collisions" (witness points of pairs that overlap
-                or are near), "frames" (axes and names), "regions" (cavities and
-                supports of objects), "rooms", "cameras" (view cones), "reach" (of
-                agents).
+                "clearance" (of the nearest pair; of a path also as a curve),
+                "collision_shapes" (what collides, over what is drawn), "collisions"
+                (witness points of pairs that overlap or are near), "frames" (axes and
+                names), "regions" (cavities and supports of objects), "rooms", "cameras"
+                (view cones), "reach" (of agents).
             margin: Distance below which a pair counts as near [m]; default: 0.02.
 
         Raises:
@@ -121,6 +124,7 @@ class View:
                 self._layers.margin = number("margin", margin, "one number (metres)")
             for name in _check_overlays(overlays):
                 self._layers.show(name, self._world())
+            self._update_curve()
 
     def hide(self, *overlays: str) -> None:
         """Remove overlays, with the names that `show` takes.
@@ -132,6 +136,7 @@ class View:
             self._running()
             for name in _check_overlays(overlays):
                 self._layers.hide(name)
+            self._update_curve()
 
     def on_move(self, frame: FrameName, react: Callable[[ViewableWorld], Any]) -> None:
         """Let a frame be dragged with the mouse.
@@ -140,20 +145,18 @@ class View:
         thread of the view, and the world is shown. A pose that the frame's joint cannot
         reach is not set.
 
+        A view of a path shows its animation, and not the world that `react` changes:
+        there `react` may show another path by `play`. `KOMO.view` does so.
+
         Args:
             frame: A frame whose pose can be set.
             react: Function of the world, which it may change: solve, and set `C.q`.
 
         Raises:
-            ConfigError: For an unknown frame, a view of a path, or a closed view.
+            ConfigError: For an unknown frame, or a closed view.
         """
         with self._lock:
             server = self._running()
-            if self._animation is not None:
-                raise ConfigError(
-                    "This view plays a path, in which nothing can be dragged; drag in"
-                    " the view of a world, C.view()."
-                )
             if self.config.index(frame) == len(self.config.frames):
                 raise ConfigError("The world itself cannot be dragged; name a frame.")
             if frame in self._gizmos:
@@ -164,6 +167,41 @@ class View:
 
             pose = self.config.pose(frame)
             self._gizmos[frame] = Gizmo(server, frame, pose, on_drag)
+
+    def play(self, animation: Animation) -> None:
+        """Show another animation in a view of a path; the chosen slice stays.
+
+        Args:
+            animation: Poses of the same frames in as many slices.
+
+        Raises:
+            ConfigError: For another number of slices or frames, a view that plays no
+                path, or a closed view.
+        """
+        with self._lock:
+            self._running()
+            old = None if self._animation is None else self._animation.poses.shape
+            if animation.poses.shape != old:
+                raise ConfigError(
+                    f"animation has the shape {animation.poses.shape} (slices, frames,"
+                    f" 7), but this view plays {old or 'no path'}; open another view."
+                )
+            self._animation = animation
+            if self._player is not None:
+                self._player.pauses = animation.pauses
+            if self._curve is not None:
+                self._curve.replace(animation)
+            self.update()
+
+    def write(self, text: str) -> None:
+        """Write a text (Markdown) below the check boxes, in place of the last one.
+
+        Raises:
+            ConfigError: When the view is closed.
+        """
+        with self._lock:
+            self._running()
+            self._text.content = text
 
     def save(self, file: StrPath) -> Path:
         """Write the view as one HTML page that works without a server or a network.
@@ -234,8 +272,22 @@ class View:
             if self.closed or self._animation is None:
                 return
             self._scene.move(self._animation.poses[t])
+            if self._curve is not None:
+                self._curve.mark(t)
             if self._layers.has_live_overlay:
                 self._layers.follow(self._animation.world(t))
+
+    def _update_curve(self) -> None:
+        """Show the curve of the clearance of a path together with its overlay."""
+        is_shown = "clearance" in self._layers.shown
+        if self._animation is None or is_shown == (self._curve is not None):
+            return
+        if self._curve is not None:
+            self._curve.remove()
+            self._curve = None
+            return
+        self._curve = ClearanceCurve(self._running(), self._animation)
+        self._show_slice(self._player.slice if self._player else 0)
 
     def _toggle(self, overlay: str, on: bool) -> None:
         """Show or hide an overlay, when its check box changes."""
