@@ -16,8 +16,9 @@ from posewise.robots.config import Config
 from posewise.robots.errors import LoadError, first_few
 
 from .output import CommandResult, check_in_world
-from .path_check import CONTACT_TOLERANCE, PathCheck
+from .path_check import CONTACT_TOLERANCE
 from .problem_file import ProblemFile, make_placement_arguments
+from .sample_checks import PathCheck
 
 POSE_PREFIX = "pose of "
 """Begin of the names under which NPZ files have poses."""
