@@ -67,7 +67,7 @@ def check_path(problem: ProblemFile, file: Path) -> CommandResult:
     else:
         solution = _in_slices(spec, found, arguments.get("tolerance", 1e-3))
         checks += _check_objectives(solution, spec, found)
-        played = played_file(spec, loaded, solution, found)
+        played = played_file(spec, loaded, found, solution.x)
     if loaded.times is not None and (isinstance(found, str) or found.steps is None):
         limits = check_motion_limits(loaded, spec)
         checks += [] if limits is None else [limits]

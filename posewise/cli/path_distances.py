@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from posewise.objectives import Solution
 from posewise.objectives.chain.modes import original_name
 from posewise.objectives.clearance.avoidance import CollisionAvoidance
 from posewise.objectives.clearance.certificate import certify
@@ -118,6 +117,14 @@ class PlayedFile:
         )
         return clearance_line(self.spec, found)
 
+    def whole_path(self) -> Float[np.ndarray, "points nq"]:
+        """Return the coordinates of the user's world, with what is carried."""
+        modes = mode_sequence(self.spec)
+        # A point has the attachments of the slice that its step has reached, or left.
+        reached = np.concatenate([[-1], self.slices - 1])
+        pairs = zip(self.points, reached.tolist(), strict=True)
+        return np.stack([modes.to_base(q, t) for q, t in pairs])
+
     @property
     def _kinematics(self) -> Kinematics:
         return mode_sequence(self.spec).world.tree.model.unnamed_kinematics
@@ -137,15 +144,18 @@ class PlayedFile:
 
 
 def played_file(
-    spec: ProblemSpec, loaded: PathFile, solution: Solution, slices: FileSlices
+    spec: ProblemSpec,
+    loaded: PathFile,
+    slices: FileSlices,
+    x: Float[np.ndarray, "T n"],
 ) -> PlayedFile:
     """Return the path of a file with what it carries, at its own times and the slices'.
 
     Args:
         spec: the problem, without choices.
         loaded: the path.
-        solution: the same path in slices.
         slices: the slices in the file.
+        x: the same path in slices, in the solved world.
     """
     modes, path, own = mode_sequence(spec), loaded.path, slices.row_times
     if own[0] > SAME_TIME:
@@ -159,7 +169,7 @@ def played_file(
     times, q = times[order], q[order]
     points = np.array(modes.from_base(q))
     shared = modes.shared_coordinates
-    points[:, shared] = solution.x[0, shared]
+    points[:, shared] = x[0, shared]
     middles = (times[1:] + times[:-1]) / 2
     step_slices = np.minimum(np.searchsorted(slices.times, middles), spec.T - 1)
     return PlayedFile(spec, points, times, step_slices)

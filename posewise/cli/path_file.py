@@ -72,6 +72,17 @@ class PathFile:
         curved = np.where(is_corner, ahead, straight + bend)
         return np.where(np.isfinite(curved), curved, straight)
 
+    def at_rows(self, rows: list[int]) -> "PathFile":
+        """Return some rows of the path."""
+        parts = (
+            None if values is None else values[rows]
+            for values in (
+                self.times, self.slices, self.velocities, self.accelerations
+            )
+        )  # fmt: skip
+        times, *others = parts
+        return PathFile(self.path[rows], times, self.absent, *others)
+
     def at_slices(
         self, slices: Float[np.ndarray, " T"], times: Float[np.ndarray, " T"]
     ) -> Float[np.ndarray, "T nq"]:
