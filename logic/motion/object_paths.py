@@ -42,10 +42,10 @@ def coordinates_along(
     rows = np.tile(start.q, (len(positions), 1))
     for name in start.joint_names:
         columns, frame = start.coordinates([name]), start.tree.joint_frame(name)
-        own, joint = start.frames[frame], start.frames[frame].joint
+        own = start.frames[frame]
         if name in world.joint_names:
             rows[:, columns] = states[:, world.coordinates([name])]
-        elif joint is not None and joint.type == "free":
+        elif start.tree.joint(frame).type == "free":
             # The frame's pose is that of its parent, times its origin, times q.
             up = np.asarray(own.origin, float)
             if own.parent is not None:

@@ -115,9 +115,16 @@ def _read_csv(path: Path) -> TrajectoryArrays:
                 f" positions, velocities and accelerations of {len(names)} joints"
                 f"{', '.join(['', *others])}."
             ) from None
-    quantities = np.split(values[:, 1 : len(expected)], 3, axis=1)
     columns = dict(zip(others, values[:, len(expected) :].T, strict=True))
-    return TrajectoryArrays(names, values[:, 0], *quantities, columns)
+    return _from_rows(names, values[:, : len(expected)], columns)
+
+
+def _from_rows(
+    names: tuple[str, ...], rows: np.ndarray, others: Mapping[str, np.ndarray]
+) -> TrajectoryArrays:
+    """Return the contents of rows of time, positions, velocities and accelerations."""
+    q, v, a = np.split(rows[:, 1:], 3, axis=1)
+    return TrajectoryArrays(names, rows[:, 0], q, v, a, others)
 
 
 def _write_npz(path: Path, arrays: TrajectoryArrays) -> None:
@@ -144,12 +151,13 @@ def _read_npz(path: Path) -> TrajectoryArrays:
     # Files of version 0.1 have no others.
     other_names = np.atleast_1d(data.get(OTHER_NAMES, np.array([], str))).tolist()
     try:
-        values = [array.astype(float) for array in numbers]
+        times, q, v, a = (array.astype(float) for array in numbers)
         table = np.asarray(data.get("others", np.zeros((0, 0))), float)
         others = dict(zip(map(str, other_names), table.T, strict=True))
     except CONVERSION_ERRORS as error:
         raise LoadError(f"{path}: expected arrays of numbers: {error}.") from None
-    return TrajectoryArrays(tuple(map(str, np.atleast_1d(names))), *values, others)
+    joints = tuple(map(str, np.atleast_1d(names)))
+    return TrajectoryArrays(joints, times, q, v, a, others)
 
 
 def _write_json(path: Path, arrays: TrajectoryArrays) -> None:
@@ -217,7 +225,7 @@ def _read_json(path: Path) -> TrajectoryArrays:
                 f" and {len(names)} positions, velocities and accelerations."
             ) from None
     values = np.array(rows, float).reshape(len(rows), 1 + 3 * len(names))
-    return TrajectoryArrays(names, values[:, 0], *np.split(values[:, 1:], 3, axis=1))
+    return _from_rows(names, values, {})
 
 
 def _numbers(values: Any, count: int) -> list[float]:

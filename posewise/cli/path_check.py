@@ -92,7 +92,7 @@ def _report(
     is_passed &= all(check.holds is not False for check in predicates)
     lines = [*map(str, checks), *map(str, predicates)]
     if line is not None:
-        lines.append(str(line))
+        lines.append(str(replace(line, is_solution=is_passed)))
     if loaded.absent:
         lines.append(f"Not in the file, kept at the state: {first_few(loaded.absent)}.")
     left_out = [check.name for check in checks if check.passed is None]

@@ -37,15 +37,19 @@ class ClearanceLine:
     """None: all are farther apart than the range."""
     allowed: tuple[PairClearance, ...]
     """Pairs that may touch for a time."""
+    is_solution: bool = True
+    """Whether the path is one that may be played; another is not said to be clear."""
 
     def __str__(self) -> str:
         text = f"clearance: more than {1e3 * self.range:.0f} mm, certified"
+        nearest = f"no pair comes within {1e3 * self.range:.0f} mm"
         if self.nearest is not None:
             (a, b), bound = self.nearest.frames, self.nearest.lower_bound
-            text = (
-                f"clearance: {1e3 * bound:.1f} mm, certified; nearest are {a!r} and"
-                f" {b!r} at {self.nearest.time:.2f} s"
-            )
+            place = f"{a!r} and {b!r} at {self.nearest.time:.2f} s"
+            text = f"clearance: {1e3 * bound:.1f} mm, certified; nearest are {place}"
+            nearest = f"nearest are {place}, {1e3 * bound:.1f} mm apart"
+        if not self.is_solution:
+            text = f"This path is not a solution. On it {nearest}"
         pairs = [
             f"{p.frames[0]!r} and {p.frames[1]!r} ({1e3 * p.lower_bound:.1f} mm)"
             for p in self.allowed

@@ -225,7 +225,7 @@ def _from_mapping(file: Path, data: dict[str, Any]) -> Table:
     if not found:
         raise LoadError(
             f"{file} has {first_few([*data]) or 'nothing'}; expected a path under"
-            f" {', '.join(PATH_KEYS)}."
+            f" {', '.join(PATH_KEYS)}, or placements, as `posewise solve` writes them."
         )
     names = next((data[key] for key in NAME_KEYS if key in data), None)
     try:
@@ -277,8 +277,8 @@ def _read_csv(file: Path) -> Table:
     columns = dict(zip(names, values.T, strict=True))
     times = columns.pop(names[0]) if names[0] in ("time", "times", "t") else None
     slices = columns.pop(SLICE_KEY, None)
-    rows = np.reshape([*columns.values()], (len(columns), len(values))).T
-    return Table(rows, times, [*columns], slices)
+    kept = np.reshape([*columns.values()], (len(columns), len(values))).T
+    return Table(kept, times, [*columns], slices)
 
 
 def _is_number(text: str) -> bool:
