@@ -36,7 +36,7 @@ class Trajectory:
     """Largest distance of a coordinate from the straight path between slices, where
     its corners are rounded [rad, m]; files do not keep it."""
     others: Mapping[str, Float[np.ndarray, " n"]] = field(default_factory=dict)
-    """What else is known of each sample, by name, in `.csv` and `.npz` files too:
+    """Other quantities at each sample, by name, in `.csv` and `.npz` files too:
     `slice` is its place on the path in slices, -1 at the start; of plans also the
     coordinates of the objects."""
 

@@ -14,7 +14,7 @@ EVEN_TOLERANCE = 1e-3
 LATE = 1e-6, 1e-3
 """Difference of times that are equal [s], and as a part of the path's duration."""
 COLUMN = "the column `slice`, as .csv and .npz files of `solve --trajectory` have it"
-"""What tells the slices of paths with another timing."""
+"""Words for what tells the slices of paths with another timing."""
 SAME_TIMING = 1e-2
 """Difference of the times of slices that are the problem's, as a part of a step."""
 

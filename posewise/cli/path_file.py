@@ -168,10 +168,10 @@ class Table:
     """A row for each configuration."""
     times: np.ndarray | None
     names: list[str] | None
-    """Of the coordinates, or of the joints, in the order of the columns."""
+    """Names of the coordinates, or of the joints, in the order of the columns."""
     slices: np.ndarray | None = None
     velocities: np.ndarray | None = None
-    """Of the first columns."""
+    """Velocities of the first columns."""
     accelerations: np.ndarray | None = None
 
 

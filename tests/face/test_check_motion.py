@@ -100,10 +100,8 @@ def test_a_file_of_the_robot_alone_tells_no_effect(write_problem, capsys):
     target = write(file.parent / "a.csv", GOOD[:, :5], HEADER[:5])
     assert main(["check", str(file), target]) == 0
     output = capsys.readouterr().out
-    assert (
-        "? objects, collisions and effects\n  The file does not tell where block"
-        in (output)
-    )
+    reason = "  The file does not tell where block is;"
+    assert f"? objects, collisions and effects\n{reason}" in output
     assert "All that was checked holds; not checked: objects, collisions" in output
 
 
