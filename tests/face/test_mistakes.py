@@ -59,7 +59,7 @@ def pose(C: pw.Config, *goal, **options) -> pw.KOMO:
 
 
 def stacking(
-    *predicates: logic.Predicate | tuple[pw.Feature, OT],
+    *constraints: logic.Predicate | tuple[pw.Feature, OT],
     shape: pw.Box | pw.Sphere = MUG,
 ) -> pw.Placement:
     """Return the best placement of a mug beside a table that stands still."""
