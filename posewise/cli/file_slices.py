@@ -42,7 +42,8 @@ def find_slices(loaded: PathFile, spec: ProblemSpec) -> FileSlices | str:
     """
     if loaded.slices is not None:
         return _by_place(loaded, spec)
-    if len(loaded.path) == spec.T:
+    # Trajectories begin at the start, so that their rows are no slices.
+    if len(loaded.path) == spec.T and loaded.velocities is None:
         return _by_row(loaded, spec)
     return _free(loaded, spec) if spec.durations else _by_time(loaded, spec)
 

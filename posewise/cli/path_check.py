@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from posewise.logic.formulas.messages import format_predicate
-from posewise.objectives import KOMO, Solution
+from posewise.objectives import KOMO, OT, Solution
 from posewise.objectives.checks.limits import LIMIT_TOLERANCE
 from posewise.objectives.objective_report import format_table
 from posewise.objectives.problem_spec import ProblemSpec, mode_sequence
@@ -141,7 +141,9 @@ def _check_objectives(
     checks = [PathCheck("objectives", solution.feasible, tuple(lines))]
     if found.steps is not None:
         return [*checks, *_check_durations(solution, spec)]
-    moving = [o.name for o in spec.objectives if o.feature.order]
+    moving = [
+        o.name for o in spec.objectives if o.feature.order and o.type is not OT.sos
+    ]
     if moving:
         reason = (
             f"{first_few(list(dict.fromkeys(moving)))}: the file passes the slices at"
