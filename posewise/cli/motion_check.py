@@ -26,7 +26,10 @@ from .problem_file import ProblemFile
 from .sample_checks import PathCheck, check_limits, check_speeds
 
 STILL = 1e-5
-"""Change of a pose between two rows up to which it rests [m, 1]: files round."""
+"""Change of a pose between two rows up to which it rests [m, rad]: files round."""
+MAX_SLIP = 2e-3
+"""Largest shift of an object against the hand that moves it [m]. What lies in a drawer
+follows it on a straight path, the hand on one with rounded corners."""
 REACH = 2e-3
 """Distance up to which a hand touches what it moves [m]."""
 
@@ -116,9 +119,8 @@ def _check_attachments(
     for k, obj in enumerate(loose):
         moves = ~_rests(poses[:, C.index(obj)])
         for h, link in enumerate(links):
-            own = poses[:, C.index(link)]
-            relative = pose_multiply(pose_inverse(own), poses[:, C.index(obj)])
-            holders[moves & _rests(relative) & (holders[:, k] < 0), k] = h
+            follows = _follows(moves, poses[:, C.index(obj)], poses[:, C.index(link)])
+            holders[follows & (holders[:, k] < 0), k] = h
         alone = np.flatnonzero(moves & (holders[:, k] < 0))
         if len(alone):
             lines.append(
@@ -126,7 +128,7 @@ def _check_attachments(
                 " but no hand moves with it."
             )
     stretches = list(_stretches(holders, loose, links))
-    lines += _untouched(C, loaded, stretches)
+    lines += _untouched(C, loaded, poses, stretches)
     return PathCheck("objects move with hands", not lines, tuple(lines)), stretches
 
 
@@ -145,21 +147,30 @@ def _stretches(
 
 
 def _untouched(
-    C: Config, loaded: PathFile, stretches: Sequence[Stretch]
+    C: Config,
+    loaded: PathFile,
+    poses: Float[np.ndarray, "n frames 7"],
+    stretches: Sequence[Stretch],
 ) -> Iterator[str]:
-    """Yield a sentence for each object that moves with a hand away from it."""
+    """Yield a sentence for each object that moves with a hand but nothing beside it.
+
+    It may touch the hand, or what the hand moves, such as a drawer.
+    """
     for stretch in stretches:
+        if not stretch.held:
+            continue
         world = C.copy()
         world.q = loaded.path[stretch.first]
-        near = {frozenset((a, b)) for a, b, _ in world.collisions(REACH)}
+        pairs = [(a, b) for a, b, _ in world.collisions(REACH)]
+        pairs += [(b, a) for a, b in pairs]
+        rows = poses[stretch.first : stretch.last + 1]
         for obj, link in stretch.held:
-            pairs = (
-                frozenset((a, b)) for a in world.subtree(obj) for b in C.subtree(link)
-            )
-            if near.isdisjoint(pairs):
+            parts, own = set(C.subtree(obj)), rows[:, C.index(obj)]
+            near = {C.index(b) for a, b in pairs if a in parts and b not in parts}
+            if all(_slip(own, rows[:, i]) > MAX_SLIP for i in near):
                 yield (
                     f"{obj!r} moves with {link!r} from configuration {stretch.first}"
-                    " on, which does not touch it there."
+                    " on, but touches nothing that moves along."
                 )
 
 
@@ -214,10 +225,48 @@ def _poses(
 
 def _rests(poses: Float[np.ndarray, "n 7"]) -> Bool[np.ndarray, " steps"]:
     """Return whether a pose stays the same between each two rows."""
-    # Both signs of a quaternion are one orientation.
-    turns = np.abs(np.sum(poses[1:, 3:] * poses[:-1, 3:], 1))
     shifts = np.abs(np.diff(poses[:, :3], axis=0)).max(1)
-    return (shifts <= STILL) & (1 - turns <= STILL**2)
+    return (shifts <= STILL) & (_angles(poses) <= STILL)
+
+
+def _follows(
+    moves: Bool[np.ndarray, " steps"],
+    obj: Float[np.ndarray, "n 7"],
+    hand: Float[np.ndarray, "n 7"],
+) -> Bool[np.ndarray, " steps"]:
+    """Return the steps in which an object moves with a hand.
+
+    In each part of the path in which the object moves, these are all steps if the hand
+    keeps it in place on the whole, and otherwise those in which it keeps it exactly.
+
+    Args:
+        moves: whether the object moves in each step.
+        obj: its poses.
+        hand: those of the hand.
+    """
+    follows = moves & _rests(pose_multiply(pose_inverse(hand), obj))
+    ends = np.flatnonzero(np.diff(np.concatenate([[False], moves, [False]])))
+    for first, last in ends.reshape(-1, 2).tolist():
+        rows = slice(first, last + 1)
+        if _slip(obj[rows], hand[rows]) <= MAX_SLIP:
+            follows[first:last] = True
+    return follows
+
+
+def _slip(moved: Float[np.ndarray, "n 7"], mover: Float[np.ndarray, "n 7"]) -> float:
+    """Return the largest shift of a pose against another one since the first row."""
+    places = pose_multiply(pose_inverse(mover), moved)[:, :3]
+    return float(np.linalg.norm(places - places[0], axis=1).max())
+
+
+def _angles(poses: Float[np.ndarray, "n 7"]) -> Float[np.ndarray, " steps"]:
+    """Return the angle between each two orientations [rad]."""
+    # Both signs of a quaternion are one orientation; |a - b| is half a small angle.
+    a, b = poses[:-1, 3:], poses[1:, 3:]
+    apart = np.minimum(
+        np.linalg.norm(a - b, axis=1), np.linalg.norm(a + b, axis=1)
+    )  # fmt: skip
+    return 4 * np.arcsin(np.minimum(apart / 2, 1.0))
 
 
 def _is_free(C: Config, name: str) -> bool:

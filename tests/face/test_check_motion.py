@@ -70,7 +70,7 @@ CASES = {
     ),
     "not grasped": (
         changed(slice(3, 6), 4, 0.04),
-        ["'block' moves with 'hand' from configuration 3 on, which does not touch it"],
+        ["'block' moves with 'hand' from configuration 3 on, but touches nothing"],
     ),
     "through the shelf": (
         changed(slice(4, 6), (3, 7), (0.28, 0.18002)),
