@@ -37,8 +37,8 @@ class Trajectory:
     its corners are rounded [rad, m]; files do not keep it."""
     others: Mapping[str, Float[np.ndarray, " n"]] = field(default_factory=dict)
     """Other quantities at each sample, by name, in `.csv` and `.npz` files too:
-    `slice` is its place on the path in slices, -1 at the start; of plans also the
-    coordinates of the objects."""
+    `slice` is its row in `path`, between two rows a fraction, and -1 at the start of a
+    solution; of plans also the coordinates of the objects."""
 
     def __post_init__(self) -> None:
         n, joints = np.size(self.times), len(self.joint_names)
