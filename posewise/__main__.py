@@ -133,7 +133,7 @@ def _add_view(commands: Any) -> None:
     )
     view.add_argument("file", type=Path, help="problem, model or page")
     view.add_argument(
-        "solution", type=Path, nargs="?", help="solution written by solve --npz"
+        "solution", type=Path, nargs="?", help="solution: .json, .npz or .csv"
     )
     view.add_argument("--html", type=Path, help="write a page to this file, and end")
     _add_packages(view)

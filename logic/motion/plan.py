@@ -1,7 +1,7 @@
 """Plans: the path of a robot through all steps, and what is known of it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from posewise.robots.typing import FrameName, StrPath
 from posewise.robots.visual.viewer import View
 
 from .hand import Hand
+from .object_paths import coordinates_along
 from .outcome import Choice
 from .segment import Segment, speed_limits
 from .steps import Step
@@ -91,6 +92,17 @@ class MotionPlan:
         return np.concatenate([start[None], *paths])
 
     @cached_property
+    def whole_path(self) -> Float[np.ndarray, "T nq"]:
+        """Coordinates of the world at the start in all slices, objects included."""
+        rows = [self.start.q[None]]
+        for segment in self.segments:
+            path = segment.solution.path
+            names = segment.solution.config.coordinate_names
+            slices = np.arange(len(path), dtype=float)
+            rows.append(coordinates_along(self.start, segment, names, path, slices))
+        return np.concatenate(rows)
+
+    @cached_property
     def times(self) -> Float[np.ndarray, " T"]:
         """Time of each slice since the start [s]."""
         tau = [segment.solution.tau for segment in self.segments]
@@ -110,27 +122,52 @@ class MotionPlan:
     def resample(self, dt: float) -> Trajectory:
         """Return the certified motion at a fixed rate; velocities jump at slices.
 
+        Its `others` have the row of `path`, and the coordinates of what is moved.
+
         Args:
             dt: time between samples [s].
         """
-        return _joined([s.solution.resample(dt) for s in self.segments])
+        parts = [s.solution.resample(dt) for s in self.segments]
+        return self._with_objects(parts)
 
     def retime(self, *, deviation: float = 0.002, dt: float = 0.001) -> Trajectory:
         """Return the fastest motion within the limits of the joints, by segments.
 
-        The certificate of the plan does not cover the deviation from its path.
+        The certificate of the plan does not cover the deviation from its path. Its
+        `others` are those of `resample`.
 
         Args:
             deviation: see `Solution.retime`.
             dt: time between samples [s].
         """
         limits = [speed_limits(s.solution.config) for s in self.segments]
-        return _joined(
-            [
-                s.solution.retime(limit, deviation=deviation, dt=dt)
-                for s, limit in zip(self.segments, limits, strict=True)
-            ]
-        )
+        parts = [
+            s.solution.retime(limit, deviation=deviation, dt=dt)
+            for s, limit in zip(self.segments, limits, strict=True)
+        ]
+        return self._with_objects(parts)
+
+    def _with_objects(self, parts: Sequence[Trajectory]) -> Trajectory:
+        """Return the segments' trajectories in one, with what is moved."""
+        first, rows, places = 0, [], []
+        for segment, part in zip(self.segments, parts, strict=True):
+            slices = part.others["slice"]
+            rows.append(
+                coordinates_along(
+                    self.start, segment, part.joint_names, part.positions, slices
+                )
+            )
+            # Row 0 of the path is the start, which is slice -1 of the first segment.
+            places.append(first + slices + 1)
+            first += len(segment.solution.path)
+        joined = _joined(parts)
+        whole, place = _without_first_rows(rows), _without_first_rows(places)
+        names = self.start.coordinate_names
+        others = {"slice": place}
+        for k in np.flatnonzero(np.ptp(whole, axis=0) > 0):
+            if names[k] not in joined.joint_names:
+                others[names[k]] = whole[:, k]
+        return replace(joined, others=others)
 
     def film(
         self,
@@ -178,8 +215,7 @@ def _joined(parts: Sequence[Trajectory]) -> Trajectory:
     first, later = parts[0], parts[1:]
 
     def joined(name: str) -> np.ndarray:
-        rows = [getattr(part, name)[1:] for part in later]
-        return np.concatenate([getattr(first, name), *rows])
+        return _without_first_rows([getattr(part, name) for part in parts])
 
     times = [part.times[1:] + t for part, t in zip(later, starts[1:], strict=True)]
     return Trajectory(
@@ -190,3 +226,8 @@ def _joined(parts: Sequence[Trajectory]) -> Trajectory:
         accelerations=joined("accelerations"),
         deviation=max(part.deviation for part in parts),
     )
+
+
+def _without_first_rows(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """Return rows one after the other, each part but the first without its first."""
+    return np.concatenate([*parts[:1], *(part[1:] for part in parts[1:])])

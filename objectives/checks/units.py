@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from posewise.robots.config import Config
-from posewise.robots.contact.world_scale import WorldScale
+from posewise.robots.contact.world_scale import WorldScale, least_extent
 from posewise.robots.errors import first_few
 
 from ..problem_spec import ProblemSpec
@@ -25,6 +25,10 @@ MIN_DISTANCE = 100.0
 """Distance from all robots from which a frame may be in millimetres [m]."""
 MIN_DISTANCE_RATIO = 100.0
 """Distance from all robots divided by their reach from which a frame is."""
+MAX_METRES = 20.0
+"""Size of an object, or distance, from which it may be in millimetres where a problem
+was not solved [m]."""
+REMEDY = "Lengths are in metres: divide millimetres by 1000."
 ROUNDING_ERRORS = 10.0
 """Rounding errors of numbers near 1, in a row of a feature, as multiples of epsilon."""
 
@@ -65,12 +69,11 @@ def likely_millimetres(spec: ProblemSpec) -> Iterator[str]:
     scale = spec.cache.scale.get((C.structure_key,), lambda: WorldScale.of(C.frames))
     if not len(scale.bases):
         return
-    remedy = "Lengths are in metres: divide millimetres by 1000."
     reach = f"all joints of the robot are within {scale.reach:.2g} m"
     if scale.huge:
         yield (
             f"Objects are far larger than the robot: {first_few(scale.huge)}, but"
-            f" {reach}. {remedy}"
+            f" {reach}. {REMEDY}"
         )
     farthest = max(MIN_DISTANCE, MIN_DISTANCE_RATIO * scale.reach)
     # No frame is farther than all origins and slides together: poses take longer.
@@ -82,7 +85,34 @@ def likely_millimetres(spec: ProblemSpec) -> Iterator[str]:
     far = gaps > farthest
     if far.any():
         parts = [f"{C.frames[i].name!r} ({gaps[i]:.4g} m)" for i in np.flatnonzero(far)]
-        yield f"Frames are very far from the robot: {first_few(parts)}. {remedy}"
+        yield f"Frames are very far from the robot: {first_few(parts)}. {REMEDY}"
+
+
+def lengths_beyond_metres(spec: ProblemSpec) -> Iterator[str]:
+    """Yield a sentence on large lengths of a problem that was not solved.
+
+    These may be right, so that it is no finding before.
+    """
+    C, parts = spec.config, []
+    for frame in C.frames:
+        size = max((least_extent(g.shape) for g in frame.geometries), default=0.0)
+        if size > MAX_METRES:
+            parts.append(f"{frame.name!r} is {size:.4g} m across")
+    distances = np.linalg.norm(C.poses()[:, :3], axis=1)
+    parts += [
+        f"{C.frames[i].name!r} is {distances[i]:.4g} m from the origin"
+        for i in np.flatnonzero(distances > MAX_METRES)
+    ]
+    for objective in spec.objectives:
+        feature = objective.feature
+        is_length = feature.symbol.unit == "m" and not feature.order
+        if feature.target is None or not is_length:
+            continue
+        largest = float(np.abs(feature.target).max(initial=0.0))
+        if largest > MAX_METRES:
+            parts.append(f"{objective.name} has a target of {largest:.4g} m")
+    if parts:
+        yield f"Large lengths: {first_few(parts)}. {REMEDY}"
 
 
 def tolerance_below_precision(tolerance: float) -> Iterator[str]:

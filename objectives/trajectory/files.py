@@ -4,8 +4,9 @@ import csv
 import json
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,8 @@ from ..objective import ObjectiveError
 
 QUANTITIES = ("position", "velocity", "acceleration")
 """First word of the columns of a CSV file, each followed by the name of a joint."""
+OTHER_NAMES = "other_names"
+"""Name under which NPZ files have the names of the columns of `others`."""
 NANOSECONDS = 1_000_000_000
 """In a second (count)."""
 
@@ -31,6 +34,7 @@ class TrajectoryArrays(NamedTuple):
     positions: np.ndarray
     velocities: np.ndarray
     accelerations: np.ndarray
+    others: Mapping[str, np.ndarray] = MappingProxyType({})
 
 
 def write_trajectory(file: StrPath, arrays: TrajectoryArrays) -> None:
@@ -75,7 +79,8 @@ def _format_of(path: Path) -> tuple[Callable[..., None], Callable[..., Any]]:
 def _write_csv(path: Path, arrays: TrajectoryArrays) -> None:
     header = ["time"]
     header += [f"{word} {name}" for word in QUANTITIES for name in arrays.joint_names]
-    rows = np.column_stack(arrays[1:])
+    header += arrays.others
+    rows = np.column_stack([*arrays[1:-1], *arrays.others.values()])
     with path.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream)
         writer.writerow(header)
@@ -93,10 +98,12 @@ def _read_csv(path: Path) -> TrajectoryArrays:
         if cell.startswith("position ")
     )
     expected = ["time", *(f"{word} {name}" for word in QUANTITIES for name in names)]
-    if header != expected:
+    own, others = header[: len(expected)], header[len(expected) :]
+    if own != expected or len(set(others)) < len(others):
         raise LoadError(
             f"{path}:1: the columns are {first_few(header)}; expected time, then"
-            " 'position NAME' of each joint, then all velocities and accelerations."
+            " 'position NAME' of each joint, then all velocities and accelerations,"
+            " and columns of other names, each once."
         )
     values = np.zeros((len(rows), len(header)))
     for k, (line, row) in enumerate(rows):
@@ -105,13 +112,27 @@ def _read_csv(path: Path) -> TrajectoryArrays:
         except ValueError as error:
             raise LoadError(
                 f"{path}:{line}: {error}; expected {len(header)} numbers: time,"
-                f" positions, velocities and accelerations of {len(names)} joints."
+                f" positions, velocities and accelerations of {len(names)} joints"
+                f"{', '.join(['', *others])}."
             ) from None
-    return TrajectoryArrays(names, values[:, 0], *np.split(values[:, 1:], 3, axis=1))
+    columns = dict(zip(others, values[:, len(expected) :].T, strict=True))
+    return _from_rows(names, values[:, : len(expected)], columns)
+
+
+def _from_rows(
+    names: tuple[str, ...], rows: np.ndarray, others: Mapping[str, np.ndarray]
+) -> TrajectoryArrays:
+    """Return the contents of rows of time, positions, velocities and accelerations."""
+    q, v, a = np.split(rows[:, 1:], 3, axis=1)
+    return TrajectoryArrays(names, rows[:, 0], q, v, a, others)
 
 
 def _write_npz(path: Path, arrays: TrajectoryArrays) -> None:
-    named = arrays._asdict() | {"joint_names": np.array(arrays.joint_names, str)}
+    named: dict[str, Any] = dict(arrays._asdict())
+    named["joint_names"] = np.array(arrays.joint_names, str)
+    named[OTHER_NAMES] = np.array([*arrays.others], str)
+    columns = [*arrays.others.values()]
+    named["others"] = np.stack(columns, 1) if columns else np.zeros((len(arrays[1]), 0))
     # A path without the suffix .npz would get one, a stream keeps its name.
     with path.open("wb") as stream:
         np.savez(stream, **named)
@@ -119,18 +140,24 @@ def _write_npz(path: Path, arrays: TrajectoryArrays) -> None:
 
 def _read_npz(path: Path) -> TrajectoryArrays:
     data = read_npz(path)
-    missing = [name for name in TrajectoryArrays._fields if name not in data]
+    fields = TrajectoryArrays._fields[:-1]
+    missing = [name for name in fields if name not in data]
     if missing:
         raise LoadError(
             f"{path} has the arrays {first_few(list(data)) or 'of no name'}; expected"
             f" also {', '.join(missing)}."
         )
-    names, *numbers = (data[name] for name in TrajectoryArrays._fields)
+    names, *numbers = (data[name] for name in fields)
+    # Files of version 0.1 have no others.
+    other_names = np.atleast_1d(data.get(OTHER_NAMES, np.array([], str))).tolist()
     try:
-        values = [array.astype(float) for array in numbers]
+        times, q, v, a = (array.astype(float) for array in numbers)
+        table = np.asarray(data.get("others", np.zeros((0, 0))), float)
+        others = dict(zip(map(str, other_names), table.T, strict=True))
     except CONVERSION_ERRORS as error:
         raise LoadError(f"{path}: expected arrays of numbers: {error}.") from None
-    return TrajectoryArrays(tuple(map(str, np.atleast_1d(names))), *values)
+    joints = tuple(map(str, np.atleast_1d(names)))
+    return TrajectoryArrays(joints, times, q, v, a, others)
 
 
 def _write_json(path: Path, arrays: TrajectoryArrays) -> None:
@@ -155,7 +182,7 @@ def joint_trajectory_message(arrays: TrajectoryArrays) -> dict[str, Any]:
             UserWarning,
             stacklevel=5,
         )
-    kept = (values[:, is_single].tolist() for values in arrays[2:])
+    kept = (values[:, is_single].tolist() for values in arrays[2:-1])
     points = []
     for time, positions, velocities, accelerations in zip(
         arrays.times.tolist(), *kept, strict=True
@@ -198,7 +225,7 @@ def _read_json(path: Path) -> TrajectoryArrays:
                 f" and {len(names)} positions, velocities and accelerations."
             ) from None
     values = np.array(rows, float).reshape(len(rows), 1 + 3 * len(names))
-    return TrajectoryArrays(names, values[:, 0], *np.split(values[:, 1:], 3, axis=1))
+    return _from_rows(names, values, {})
 
 
 def _numbers(values: Any, count: int) -> list[float]:

@@ -1,5 +1,6 @@
 """The path of a solution over time, in the world with its mode switches."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -78,10 +79,14 @@ class PlayedPath:
         """Return samples at a fixed rate."""
         path = self.of_joints
         if not rounded:
-            return sample_at_rate(path.sample, path.times[-1], dt, self.names)
+            return sample_at_rate(
+                path.sample, path.times[-1], dt, self.names, _slices_at(path.times)
+            )
         curve = rounded_in_time(path)
+        # Its first knot lies before the start.
+        slices_at = _slices_at(curve.times[1:])
         return sample_at_rate(
-            curve.sample, curve.times[-1], dt, self.names, curve.deviation
+            curve.sample, curve.times[-1], dt, self.names, slices_at, curve.deviation
         )
 
     def retime(
@@ -94,12 +99,19 @@ class PlayedPath:
         """Return the fastest motion along the path within limits."""
         limits = self._limits(velocity, acceleration)
         require_limits(self.of_joints, self.names, limits)
-        curve = round_corners(self.of_joints, deviation)
+        curve, knots = round_corners(self.of_joints, deviation)
+        slices_at = _slices_at(knots)
         if len(curve.times) < 2:
-            return sample_at_rate(self.of_joints.sample, 0.0, dt, self.names)
+            still = self.of_joints.sample
+            return sample_at_rate(still, 0.0, dt, self.names, slices_at)
         timing = fastest_timing(curve, limits)
         return sample_at_rate(
-            timing.sample, timing.times[-1], dt, self.names, curve.deviation
+            timing.sample,
+            timing.times[-1],
+            dt,
+            self.names,
+            lambda t: slices_at(timing.progress(t)[0]),
+            curve.deviation,
         )
 
     def _limits(
@@ -116,3 +128,15 @@ class PlayedPath:
         if acceleration is not None:
             hardest = parse_limits("acceleration", acceleration, C.coordinate_names)
         return np.stack([fastest, hardest])[:, C.coordinates(self.joints)]
+
+
+def _slices_at(
+    knots: Float[np.ndarray, " knots"],
+) -> Callable[[Float[np.ndarray, " samples"]], Float[np.ndarray, " samples"]]:
+    """Return a function that tells the place on a path in slices, -1 at the start.
+
+    Args:
+        knots: values of the path's parameter at the start and in each slice.
+    """
+    slices = np.arange(len(knots)) - 1.0
+    return lambda parameter: np.interp(parameter, knots, slices)

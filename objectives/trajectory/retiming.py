@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from posewise.robots.validation import number
 
@@ -22,6 +22,13 @@ speed along the path has no bound where the path stands still."""
 GRID_SIZES = (500, 1000, 2000)
 """Least numbers of intervals in each of which the path accelerates evenly (count); a
 larger one is tried where rounding in toppra leaves no timing."""
+
+Progress = tuple[
+    Float[np.ndarray, " samples"],
+    Float[np.ndarray, " samples"],
+    Float[np.ndarray, " samples"],
+]
+"""The parameter of a path with its first and second derivatives by time."""
 
 
 def import_toppra() -> Any:
@@ -41,7 +48,9 @@ def import_toppra() -> Any:
     return toppra
 
 
-def round_corners(path: StraightPath, deviation: float) -> RoundedPath:
+def round_corners(
+    path: StraightPath, deviation: float
+) -> tuple[RoundedPath, Float[np.ndarray, " knots"]]:
     """Return a path with corners rounded within a distance, by its mean length.
 
     Parabolas reach to the middles of steps if their deviation allows it: the motion
@@ -50,6 +59,9 @@ def round_corners(path: StraightPath, deviation: float) -> RoundedPath:
     Args:
         path: with its knots.
         deviation: largest distance of a coordinate from the path [rad, m].
+
+    Returns:
+        The rounded path, and the value of its parameter at each knot of the path.
 
     Raises:
         ObjectiveError: for a deviation that is not positive.
@@ -60,7 +72,7 @@ def round_corners(path: StraightPath, deviation: float) -> RoundedPath:
     )
     mean = np.abs(np.diff(path.points, axis=0)).max(1).mean()
     skipped = min(MIN_STEP * mean, deviation / 10)
-    points = _distinct_points(path.points, skipped)
+    points, kept = _distinct_points(path.points, skipped)
     changes = np.diff(points, axis=0)
     # All steps have the same length of s, and the total is that of the path.
     step = np.abs(changes).max(1, initial=0.0).mean() if len(changes) else 1.0
@@ -69,21 +81,26 @@ def round_corners(path: StraightPath, deviation: float) -> RoundedPath:
     with np.errstate(divide="ignore"):
         fraction = np.minimum(0.5, 4 * (deviation - skipped) / turns)
     s = step * np.arange(len(points))
-    return RoundedPath(s, points, step * fraction, path.quaternions)
+    return RoundedPath(s, points, step * fraction, path.quaternions), s[kept]
 
 
 def _distinct_points(
     points: Float[np.ndarray, "knots n"], distance: float
-) -> Float[np.ndarray, "distinct n"]:
-    """Return the points without those within a distance of the one before."""
-    kept = [points[0]]
+) -> tuple[Float[np.ndarray, "distinct n"], Int[np.ndarray, " knots"]]:
+    """Return the points without those within a distance of the one before.
+
+    Returns:
+        The points that are kept, and for each point the index of the one kept for it.
+    """
+    kept, index = [points[0]], [0]
     for point in points[1:]:
         if np.abs(point - kept[-1]).max() > distance:
             kept.append(point)
+        index.append(len(kept) - 1)
     # The last point is met exactly.
     if len(kept) > 1:
         kept[-1] = points[-1]
-    return np.array(kept)
+    return np.array(kept), np.array(index)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,15 +123,19 @@ class Timing:
 
     def sample(self, t: Float[np.ndarray, " samples"]) -> Samples:
         """Return coordinates at times, with their derivatives."""
+        s, ds, dds = (values[:, None] for values in self.progress(t))
+        q, dq, ddq = self.path.sample(s[:, 0])
+        return q, dq * ds, ddq * ds**2 + dq * dds
+
+    def progress(self, t: Float[np.ndarray, " samples"]) -> Progress:
+        """Return the parameter of the path at times, with its derivatives."""
         times = self.times
         k = np.clip(np.searchsorted(times, t, side="right") - 1, 0, len(times) - 2)
         dt = (t - times[k]) / self.factor
         rate = np.diff(self.speed**2)[k] / (2 * np.diff(self.s)[k])
         s = self.s[k] + self.speed[k] * dt + rate * dt**2 / 2
-        ds = ((self.speed[k] + rate * dt) / self.factor)[:, None]
-        dds = (rate / self.factor**2)[:, None]
-        q, dq, ddq = self.path.sample(np.clip(s, self.s[k], self.s[k + 1]))
-        return q, dq * ds, ddq * ds**2 + dq * dds
+        ds = (self.speed[k] + rate * dt) / self.factor
+        return np.clip(s, self.s[k], self.s[k + 1]), ds, rate / self.factor**2
 
 
 def fastest_timing(path: RoundedPath, limits: Float[np.ndarray, "2 n"]) -> Timing:

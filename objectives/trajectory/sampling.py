@@ -76,6 +76,7 @@ def sample_at_rate(
     duration: float,
     dt: float,
     names: tuple[str, ...],
+    slices_at: Callable[[Float[np.ndarray, " samples"]], Float[np.ndarray, " samples"]],
     deviation: float = 0.0,
 ) -> Trajectory:
     """Return samples of a curve, from time 0 until it has ended.
@@ -87,6 +88,7 @@ def sample_at_rate(
         duration: of the curve [s].
         dt: time between samples [s].
         names: of the coordinates.
+        slices_at: returns the place on the path at times, in slices.
         deviation: of the curve from the path; see `Trajectory`.
 
     Raises:
@@ -105,6 +107,9 @@ def sample_at_rate(
             " between samples: for a rate in hertz, 1 / rate."
         )
     times = dt * np.arange(int(np.ceil(duration / dt - 1e-9)) + 1)
-    q, v, a = sample(np.minimum(times, duration))
+    inside = np.minimum(times, duration)
+    q, v, a = sample(inside)
+    others = {"slice": slices_at(inside)}
     is_moving = (times <= duration * (1 + 1e-9))[:, None]
-    return Trajectory(names, times, q, v * is_moving, a * is_moving, deviation)
+    v, a = v * is_moving, a * is_moving
+    return Trajectory(names, times, q, v, a, deviation, others)

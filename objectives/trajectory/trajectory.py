@@ -1,6 +1,7 @@
 """Trajectories: a motion at given times, as a controller reads it."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from jaxtyping import Float
@@ -34,6 +35,10 @@ class Trajectory:
     deviation: float = 0.0
     """Largest distance of a coordinate from the straight path between slices, where
     its corners are rounded [rad, m]; files do not keep it."""
+    others: Mapping[str, Float[np.ndarray, " n"]] = field(default_factory=dict)
+    """Other quantities at each sample, by name, in `.csv` and `.npz` files too:
+    `slice` is its row in `path`, between two rows a fraction, and -1 at the start of a
+    solution; of plans also the coordinates of the objects."""
 
     def __post_init__(self) -> None:
         n, joints = np.size(self.times), len(self.joint_names)
@@ -46,6 +51,12 @@ class Trajectory:
                 raise ObjectiveError(
                     f"{name} has shape {np.shape(values)}, expected finite numbers of"
                     f" shape {shape}: {n} times, {joints} joint names."
+                )
+        for name, values in self.others.items():
+            if np.shape(values) != (n,) or not np.isfinite(values).all():
+                raise ObjectiveError(
+                    f"others[{name!r}] has shape {np.shape(values)}, expected {n}"
+                    " finite numbers, one for each sample."
                 )
         late = np.flatnonzero(np.diff(self.times) <= 0)
         if len(late):
@@ -64,10 +75,10 @@ class Trajectory:
         """Write the trajectory in the format that the file's suffix tells.
 
         - `.csv`: a header and a row for each sample: time, then the positions,
-          velocities and accelerations of all joints;
+          velocities and accelerations of all joints, then `others`;
         - `.npz`: NumPy arrays with the names of this class's attributes;
         - `.json`: the fields of a ROS message `trajectory_msgs/JointTrajectory`,
-          without joints of several coordinates, which it cannot tell.
+          without `others` and joints of several coordinates, which it cannot tell.
 
         Raises:
             ObjectiveError: for another suffix.
@@ -83,6 +94,7 @@ class Trajectory:
                 self.positions,
                 self.velocities,
                 self.accelerations,
+                self.others,
             ),
         )
 
@@ -96,6 +108,6 @@ class Trajectory:
         """
         arrays = read_trajectory(file)
         try:
-            return cls(*arrays)
+            return cls(*arrays[:-1], others=arrays.others)
         except ObjectiveError as error:
             raise LoadError(f"{file}: {error}") from None

@@ -15,6 +15,7 @@ from posewise.robots.models import model_info, model_names
 from posewise.robots.typing import ModelName
 
 from . import output
+from .motion_check import check_motion
 from .motion_section import solve_motion, summarize_motion
 from .moveit_input import read_input
 from .path_check import check_path
@@ -97,7 +98,11 @@ def run_check(options: Namespace) -> bool:
         return _report_result(output.check_predicates(problem), options.json)
     options.failed = "not every check is passed"
     require_one_kind(problem)
-    check = check_path if problem.has_path else check_placements
+    check = check_placements
+    if problem.has_path:
+        check = check_path
+    elif "motion" in problem.sections:
+        check = check_motion
     return _report_result(check(problem, options.result), options.json)
 
 

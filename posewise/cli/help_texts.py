@@ -133,8 +133,12 @@ and why. `posewise solve --help` describes the file. With place.yaml from there:
 
 With a path, as `solve --json`, `--npz` or `--trajectory` write it, or a CSV or NPZ of
 positions, the path is checked against the problem: limits, objectives, collisions,
-predicates, and with avoid_collisions the distances on the whole path. Placements are
-checked likewise, each in turn:
+predicates, and with avoid_collisions the distances on the whole path. What the file
+does not tell is not checked, which the output says (?). A retimed path has other
+velocities than the problem: only limits of these are checked; its .csv and .npz tell in
+the column slice where it passes the slices. Of a motion of steps the collisions on the
+whole path are checked, what hands move, and where objects end. Placements are checked
+each in turn:
 
     posewise check grasp.yaml grasp.npz
     posewise check place.yaml place.npz
@@ -144,7 +148,8 @@ checked likewise, each in turn:
 
 VIEW = f"""\
 Shows the world of a problem file (.yaml) or of a model (.urdf, .xml, .g, .yml). With
-a solution it plays the path, or shows the best placement. The page stays open until
+a solution, as `solve --json`, `--npz` or `--trajectory` write it, it plays the path, or
+shows the best placement. The page stays open until
 Ctrl-C and is reachable from this machine only. With --html it is written as one file
 that plays without a network. A written page can be opened again.
 
@@ -175,8 +180,9 @@ with their own output. RESULTS.md in that folder has our figures.
 
 BDDL = f"""\
 Makes a world for the activity, makes :init true by placing objects and setting
-states, then the goal. The output says for each literal whether it holds (+) or not (-),
-and why.
+states, then the goal. Both are worlds; `posewise.logic.solve_activity` plans the motion
+of a robot between them, in a world with a robot. The output says for each literal
+whether it holds (+) or not (-), and why.
 
     posewise bddl bringing_in_mail --seed 1
     posewise bddl ./my_activity.bddl --json solved.json

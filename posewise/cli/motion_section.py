@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from posewise.logic import motion
 from posewise.logic.motion import MotionPlan, MotionStatus, plan_motion
 
@@ -31,6 +33,20 @@ def solve_motion(problem: ProblemFile) -> MotionPlan:
     Raises:
         ProblemError: for invalid input, with file, line and key.
     """
+    robot, steps = read_motion(problem)
+    seed = 0
+    if "seed" in problem.sections:
+        seed = read_integer(problem.sections["seed"], 0)
+    with problem.sections["motion"].locating_errors():
+        return plan_motion(problem.world, robot, steps, seed=seed)
+
+
+def read_motion(problem: ProblemFile) -> tuple[str, list[motion.Step]]:
+    """Return the robot and the steps of a problem file.
+
+    Raises:
+        ProblemError: for invalid input, with file, line and key.
+    """
     section = problem.sections["motion"]
     fields = section.fields(MOTION_KEYS)
     for key in MOTION_KEYS:
@@ -38,17 +54,13 @@ def solve_motion(problem: ProblemFile) -> MotionPlan:
             section.fail(f"there is no key {key!r}; its keys are robot and steps.")
     robot = fields["robot"].text("an agent, or a frame of the robot")
     entries = fields["steps"].items("steps, such as {pick: mug}")
-    steps = [_read_step(entry) for entry in entries]
-    seed = 0
-    if "seed" in problem.sections:
-        seed = read_integer(problem.sections["seed"], 0)
-    with section.locating_errors():
-        return plan_motion(problem.world, robot, steps, seed=seed)
+    return robot, [_read_step(entry) for entry in entries]
 
 
 def summarize_motion(plan: MotionPlan) -> CommandResult:
-    """Report a plan, with its path at the times of the slices."""
+    """Report a plan, with the path of all joints at the times of the slices."""
     is_success = plan.status is MotionStatus.SOLVED
+    joints = list(plan.start.joint_names)
     data: dict[str, Any] = {
         "solved": is_success,
         "status": plan.status.name,
@@ -57,11 +69,15 @@ def summarize_motion(plan: MotionPlan) -> CommandResult:
             {"step": str(s.step), "holds": bool(s.effect), "reason": s.reason}
             for s in plan.steps
         ],
-        "joints": list(plan.joints),
+        "joints": joints,
         "times": plan.times,
-        "path": plan.path,
+        "path": plan.whole_path,
     }
-    arrays = {"path": plan.path, "times": plan.times}
+    arrays = {
+        "path": plan.whole_path,
+        "times": plan.times,
+        "joints": np.array(joints, str),
+    }
     return CommandResult(is_success, plan.report(), data, arrays)
 
 

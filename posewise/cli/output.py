@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +98,7 @@ def summarize_path(
     }
     report = solution.report()
     if clearance is not None:
-        report = f"{report}\n{clearance}"
+        report = f"{report}\n{replace(clearance, is_solution=is_success)}"
     return CommandResult(is_success, _report_text(report, checks), data, arrays)
 
 

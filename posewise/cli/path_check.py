@@ -1,14 +1,14 @@
 """`posewise check FILE RESULT`: a path against the problem that it is to solve."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
-from posewise.objectives import KOMO, Solution
+from posewise.logic.formulas.messages import format_predicate
+from posewise.objectives import KOMO, OT, Solution
 from posewise.objectives.checks.limits import LIMIT_TOLERANCE
 from posewise.objectives.objective_report import format_table
 from posewise.objectives.problem_spec import ProblemSpec, mode_sequence
@@ -17,36 +17,31 @@ from posewise.objectives.solve.given_path import given_path_as_solution
 from posewise.robots.config import Config
 from posewise.robots.errors import first_few
 
-from .output import CommandResult, check_on_slices
-from .path_distances import played_file
+from .file_slices import FileSlices, find_slices
+from .output import CommandResult, PredicateCheck, check_on_slices
+from .path_distances import (
+    ClearanceLine,
+    PlayedFile,
+    played_file,
+    played_without_slices,
+)
 from .path_file import PathFile, read_path_file
 from .problem_file import ProblemFile, make_path_problem
+from .sample_checks import (
+    PathCheck,
+    check_limits,
+    check_motion_limits,
+    check_speeds,
+)
 
 CONTACT_TOLERANCE = 1e-3
 """Depth up to which pairs may overlap [m], as resting bodies do by rounding."""
-SPEED_TOLERANCE = 1e-3
-"""Relative excess over a speed limit that is none; finite differences are rounded."""
-EVEN_TOLERANCE = 1e-3
-"""Relative difference of steps that are equal, as times in files are rounded."""
-
-
-@dataclass(frozen=True)
-class PathCheck:
-    """One check of a path."""
-
-    name: str
-    passed: bool | None
-    """None if it could not be made."""
-    lines: tuple[str, ...] = ()
-    """Sentences on what is wrong, or why nothing was checked."""
-
-    def __str__(self) -> str:
-        sign = {True: "+", False: "-", None: "?"}[self.passed]
-        return "\n".join([f"{sign} {self.name}", *(f"  {x}" for x in self.lines)])
 
 
 def check_path(problem: ProblemFile, file: Path) -> CommandResult:
     """Check a path in a file: limits, objectives, collisions and predicates.
+
+    What the file does not tell is not checked, which is said and does not fail.
 
     Raises:
         ProblemError: for a problem file without a path problem.
@@ -57,111 +52,106 @@ def check_path(problem: ProblemFile, file: Path) -> CommandResult:
     komo, arguments = make_path_problem(problem)
     loaded = read_path_file(file, problem.world)
     spec = resolve_alternatives(komo.spec)[0]
-    checks = [_check_limits(loaded, komo), _check_speeds(loaded, komo)]
-    solution = None
-    found = _path_in_slices(loaded, spec)
-    if found is None:
-        checks.append(_no_slices(loaded, spec))
+    found = find_slices(loaded, spec)
+    times = loaded.times
+    if times is None and not isinstance(found, str):
+        times = found.times if len(found.times) == len(loaded.path) else None
+    checks = [check_limits(loaded, komo.config)]
+    checks.append(check_speeds(loaded, komo.config, times))
+    solution, played = None, None
+    if isinstance(found, str):
+        # A file without times and slices is not one of this problem.
+        passed = None if loaded.times is not None else False
+        checks.append(PathCheck("objectives", passed, (found,)))
+        played = played_without_slices(spec, loaded)
     else:
-        tolerance = arguments.get("tolerance", 1e-3)
-        solution = _in_slices(spec, *found, tolerance)
-        checks += [_check_objectives(solution), *_check_durations(solution, spec)]
+        solution = _in_slices(spec, found, arguments.get("tolerance", 1e-3))
+        checks += _check_objectives(solution, spec, found)
+        played = played_file(spec, loaded, found, solution.x)
+    if loaded.times is not None and (isinstance(found, str) or found.steps is None):
+        limits = check_motion_limits(loaded, spec)
+        checks += [] if limits is None else [limits]
     checks.append(_check_collisions(loaded, komo, solution))
     line = None
-    if solution is not None and spec.is_certified:
-        played = played_file(spec, loaded, solution)
-        missing = played.missing()
-        line = played.clearance(not missing)
-        name = "distances on the whole path"
-        checks.append(PathCheck(name, not missing, tuple(missing)))
-    predicates = []
-    if solution is not None:
-        predicates = [
-            check_on_slices(solution, timed, problem.slices_per_phase)
-            for timed in problem.predicates
-        ]
-    passed = all(check.passed for check in checks)
-    passed &= all(check.holds is not False for check in predicates)
+    if spec.is_certified:
+        check, line = _check_distances(played)
+        checks.append(check)
+    predicates = _check_predicates(problem, solution)
+    return _report(solution, loaded, checks, predicates, line)
+
+
+def _report(
+    solution: Solution | None,
+    loaded: PathFile,
+    checks: list[PathCheck],
+    predicates: list[PredicateCheck],
+    line: ClearanceLine | None,
+) -> CommandResult:
+    """Return the checks as a table, lines and data, with what was not checked."""
+    is_passed = all(check.passed is not False for check in checks)
+    is_passed &= all(check.holds is not False for check in predicates)
     lines = [*map(str, checks), *map(str, predicates)]
     if line is not None:
-        lines.append(str(line))
+        lines.append(str(replace(line, is_solution=is_passed)))
     if loaded.absent:
         lines.append(f"Not in the file, kept at the state: {first_few(loaded.absent)}.")
+    left_out = [check.name for check in checks if check.passed is None]
+    left_out += [check.predicate for check in predicates if check.holds is None]
+    if left_out:
+        verdict = "All that was checked holds" if is_passed else "Not all holds"
+        lines.append(f"{verdict}; not checked: {'; '.join(left_out)}.")
     table = [] if solution is None else format_table(solution.objectives)
     data: dict[str, Any] = {
-        "passed": passed,
+        "passed": is_passed,
         "checks": [vars(check) for check in checks],
         "predicates": [vars(check) for check in predicates],
         "clearance": None if line is None else line.data(),
     }
-    return CommandResult(passed, "\n".join([*table, *lines]), data, {})
+    return CommandResult(is_passed, "\n".join([*table, *lines]), data, {})
 
 
-def _path_in_slices(
-    loaded: PathFile, spec: ProblemSpec
-) -> tuple[Float[np.ndarray, "T nq"], Float[np.ndarray, " T"]] | None:
-    """Return the path in slices and the duration of the step into each; None: unknown.
+def _in_slices(spec: ProblemSpec, found: FileSlices, tolerance: float) -> Solution:
+    """Return the path in slices; distances between these are checked apart.
 
-    Variable durations are those of the file.
+    Differences of slices at other times than the problem's mean nothing, so that
+    velocities are left out then.
     """
-    steps = spec.tau if not spec.durations else _durations_of_file(loaded, spec)
-    path = None if steps is None else loaded.at(np.cumsum(steps))
-    return None if path is None or steps is None else (path, steps)
-
-
-def _durations_of_file(
-    loaded: PathFile, spec: ProblemSpec
-) -> Float[np.ndarray, " T"] | None:
-    """Return the duration of the step into each slice; None: phases are not even."""
-    if loaded.times is None or len(loaded.path) != spec.T:
-        return None
-    steps = np.diff(loaded.times, prepend=0.0)
-    for first in range(0, spec.T, spec.slices_per_phase):
-        phase = steps[first : first + spec.slices_per_phase]
-        if np.ptp(phase) > EVEN_TOLERANCE * phase.mean():
-            return None
-    return steps
-
-
-def _no_slices(loaded: PathFile, spec: ProblemSpec) -> PathCheck:
-    """Return why objectives, which hold in slices, cannot be checked."""
-    count = f"The file has {len(loaded.path)} configurations, the problem {spec.T}"
-    reason = (
-        f"{count} slices until {spec.tau.sum():g} s; give as many, or times that reach"
-        " as far."
-    )
-    if spec.durations:
-        reason = (
-            f"{count} slices of free durations; give as many, with their times, in"
-            " equal steps within each phase."
-        )
-    return PathCheck("objectives", None, (reason,))
-
-
-def _in_slices(
-    spec: ProblemSpec,
-    path: Float[np.ndarray, "T nq"],
-    steps: Float[np.ndarray, " T"],
-    tolerance: float,
-) -> Solution:
-    """Return the path in slices; distances between these are checked apart."""
     objectives = tuple(o for o in spec.objectives if o.fraction is None)
+    if found.steps is None:
+        objectives = tuple(o for o in objectives if not o.feature.order)
     in_slices = replace(spec, objectives=objectives, avoidance=None)
-    return given_path_as_solution(in_slices, path, tolerance, steps)
+    return given_path_as_solution(in_slices, found.path, tolerance, found.steps)
 
 
-def _check_limits(loaded: PathFile, komo: KOMO) -> PathCheck:
-    C = komo.config
-    low, high = C.limits
-    excess = np.maximum(low - loaded.path, loaded.path - high)
-    lines = []
-    for i in np.flatnonzero((excess > LIMIT_TOLERANCE).any(0)):
-        t = int(np.argmax(excess[:, i]))
+def _check_objectives(
+    solution: Solution, spec: ProblemSpec, found: FileSlices
+) -> list[PathCheck]:
+    violated = [o for o in solution.objectives if o.violation > solution.tolerance]
+    lines = [
+        f"{o.label} is violated by {o.violation_in_unit:.2g} {o.unit} in slice"
+        f" {o.worst_slice}."
+        for o in violated
+    ]
+    lines += solution.colliding_pairs()
+    if violated and found.steps is None:
         lines.append(
-            f"{C.coordinate_names[i]} is {loaded.path[t, i]:.4g} in configuration {t},"
-            f" beyond its limits {low[i]:.4g} to {high[i]:.4g}."
+            "A path that is rounded or retimed passes beside the slices at its corners;"
+            " a smaller `deviation` or more slices bring it nearer."
         )
-    return PathCheck("limits of the joints", not lines, tuple(lines))
+    checks = [PathCheck("objectives", solution.feasible, tuple(lines))]
+    if found.steps is not None:
+        return [*checks, *_check_durations(solution, spec)]
+    moving = [
+        o.name for o in spec.objectives if o.feature.order and o.type is not OT.sos
+    ]
+    if moving:
+        reason = (
+            f"{first_few(list(dict.fromkeys(moving)))}: the file passes the slices at"
+            " other times than the problem, so that differences of slices are not its"
+            " velocities and accelerations."
+        )
+        checks.append(PathCheck("objectives of order 1 and more", None, (reason,)))
+    return checks
 
 
 def _check_durations(solution: Solution, spec: ProblemSpec) -> list[PathCheck]:
@@ -181,46 +171,52 @@ def _check_durations(solution: Solution, spec: ProblemSpec) -> list[PathCheck]:
     return [PathCheck("durations of the phases", not lines, tuple(lines))]
 
 
-def _check_speeds(loaded: PathFile, komo: KOMO) -> PathCheck:
-    C, times = komo.config, loaded.times
-    if times is None and len(loaded.path) == komo.T and not komo.spec.durations:
-        times = np.cumsum(komo.tau)
-    name = "speed limits of the joints"
-    if times is None:
-        return PathCheck(name, None, ("The file has no times.",))
-    # A path of slices begins at the state, at time 0.
-    path = loaded.path
-    if times[0] > 0:
-        path, times = np.vstack([C.q, path]), np.concatenate([[0.0], times])
-    speed = np.abs(np.diff(path, axis=0)) / np.diff(times)[:, None]
-    limit = C.max_velocity
-    lines = []
-    for i in np.flatnonzero((speed > (1 + SPEED_TOLERANCE) * limit).any(0)):
-        t = int(np.argmax(speed[:, i]))
-        lines.append(
-            f"{C.coordinate_names[i]} moves at {speed[t, i]:.3g} before"
-            f" {times[t + 1]:.3g} s, faster than {limit[i]:.3g}."
+def _check_distances(
+    played: PlayedFile | None,
+) -> tuple[PathCheck, ClearanceLine | None]:
+    """Check that the whole path keeps the distances, and return the nearest pair."""
+    name = "distances on the whole path"
+    if played is None:
+        reason = (
+            "What is required, or what is carried, changes with the slices, which the"
+            " file does not tell."
         )
-    return PathCheck(name, not lines, tuple(lines))
+        return PathCheck(name, None, (reason,)), None
+    missing = played.missing()
+    line = played.clearance(not missing)
+    return PathCheck(name, not missing, tuple(missing)), line
 
 
-def _check_objectives(solution: Solution) -> PathCheck:
-    violated = [o for o in solution.objectives if o.violation > solution.tolerance]
-    lines = [
-        f"{o.label} is violated by {o.violation_in_unit:.2g} {o.unit} in slice"
-        f" {o.worst_slice}."
-        for o in violated
+def _check_predicates(
+    problem: ProblemFile, solution: Solution | None
+) -> list[PredicateCheck]:
+    if solution is not None:
+        return [
+            check_on_slices(solution, timed, problem.slices_per_phase)
+            for timed in problem.predicates
+        ]
+    reason = "The file does not tell the slices of the problem."
+    return [
+        PredicateCheck(format_predicate(timed.predicate), None, reason)
+        for timed in problem.predicates
     ]
-    lines += solution.colliding_pairs()
-    return PathCheck("objectives", solution.feasible, tuple(lines))
 
 
 def _check_collisions(
     loaded: PathFile, komo: KOMO, solution: Solution | None
 ) -> PathCheck:
     """Check configurations of the file; carried objects move along in slices only."""
+    name = "collisions at the configurations"
+    if solution is None and komo.switches:
+        reason = "The file does not tell the slices, in which objects are attached."
+        return PathCheck(name, None, (reason,))
+    return check_collisions(_worlds(loaded, komo, solution))
+
+
+def check_collisions(worlds: Iterator[Config]) -> PathCheck:
+    """Name pairs that overlap in any of some worlds, deepest first."""
     deepest: dict[tuple[str, str], tuple[float, int]] = {}
-    for t, world in enumerate(_worlds(loaded, komo, solution)):
+    for t, world in enumerate(worlds):
         for a, b, distance in world.collisions():
             if distance < -CONTACT_TOLERANCE:
                 found = distance, t

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from posewise.objectives import Solution
 from posewise.objectives.chain.modes import original_name
 from posewise.objectives.clearance.avoidance import CollisionAvoidance
 from posewise.objectives.clearance.certificate import certify
@@ -20,6 +19,7 @@ from posewise.objectives.clearance.path_clearance import (
 from posewise.objectives.problem_spec import ProblemSpec, mode_sequence
 from posewise.robots.kinematics.forward import Kinematics
 
+from .file_slices import FileSlices
 from .path_file import PathFile
 
 RANGE = 0.02
@@ -37,15 +37,19 @@ class ClearanceLine:
     """None: all are farther apart than the range."""
     allowed: tuple[PairClearance, ...]
     """Pairs that may touch for a time."""
+    is_solution: bool = True
+    """Whether the path is one that may be played; another is not said to be clear."""
 
     def __str__(self) -> str:
         text = f"clearance: more than {1e3 * self.range:.0f} mm, certified"
+        nearest = f"no pair comes within {1e3 * self.range:.0f} mm"
         if self.nearest is not None:
             (a, b), bound = self.nearest.frames, self.nearest.lower_bound
-            text = (
-                f"clearance: {1e3 * bound:.1f} mm, certified; nearest are {a!r} and"
-                f" {b!r} at {self.nearest.time:.2f} s"
-            )
+            place = f"{a!r} and {b!r} at {self.nearest.time:.2f} s"
+            text = f"clearance: {1e3 * bound:.1f} mm, certified; nearest are {place}"
+            nearest = f"nearest are {place}, {1e3 * bound:.1f} mm apart"
+        if not self.is_solution:
+            text = f"This path is not a solution. On it {nearest}"
         pairs = [
             f"{p.frames[0]!r} and {p.frames[1]!r} ({1e3 * p.lower_bound:.1f} mm)"
             for p in self.allowed
@@ -117,6 +121,14 @@ class PlayedFile:
         )
         return clearance_line(self.spec, found)
 
+    def whole_path(self) -> Float[np.ndarray, "points nq"]:
+        """Return the coordinates of the user's world, with what is carried."""
+        modes = mode_sequence(self.spec)
+        # A point has the attachments of the slice that its step has reached, or left.
+        reached = np.concatenate([[-1], self.slices - 1])
+        pairs = zip(self.points, reached.tolist(), strict=True)
+        return np.stack([modes.to_base(q, t) for q, t in pairs])
+
     @property
     def _kinematics(self) -> Kinematics:
         return mode_sequence(self.spec).world.tree.model.unnamed_kinematics
@@ -127,31 +139,59 @@ class PlayedFile:
         avoidance, parts = self.spec.avoidance or CollisionAvoidance(), []
         for part in motion_parts(mode_sequence(self.spec), avoidance, self.spec.T):
             steps = np.flatnonzero(np.isin(self.slices, part.segments))
+            if not len(steps):
+                # The path stands still in all slices of this mode.
+                continue
             required = part.required[self.slices[steps] - part.segments[0]]
             parts.append(part._replace(segments=steps, required=required))
         return parts
 
 
-def played_file(spec: ProblemSpec, loaded: PathFile, solution: Solution) -> PlayedFile:
+def played_file(
+    spec: ProblemSpec,
+    loaded: PathFile,
+    slices: FileSlices,
+    x: Float[np.ndarray, "T n"],
+) -> PlayedFile:
     """Return the path of a file with what it carries, at its own times and the slices'.
 
     Args:
         spec: the problem, without choices.
         loaded: the path.
-        solution: the same path in slices.
+        slices: the slices in the file.
+        x: the same path in slices, in the solved world.
     """
-    modes, slice_times = mode_sequence(spec), np.cumsum(solution.tau)
-    path, own = loaded.path, loaded.times
-    if own is None or len(path) == spec.T:
-        own = slice_times
+    modes, path, own = mode_sequence(spec), loaded.path, slices.row_times
     if own[0] > SAME_TIME:
         path, own = np.vstack([spec.config.q, path]), np.concatenate([[0.0], own])
-    times = np.unique(np.concatenate([own, slice_times]))
-    times = times[np.diff(times, prepend=-np.inf) > SAME_TIME]
-    q = np.stack([np.interp(times, own, column) for column in path.T], 1)
+    # Rows at the time of a slice are replaced by it, which may be at a corner between.
+    is_row = np.abs(own[:, None] - slices.times).min(1) > SAME_TIME
+    slice_times, first = np.unique(slices.times, return_index=True)
+    times = np.concatenate([own[is_row], slice_times])
+    q = np.concatenate([path[is_row], slices.path[first]])
+    order = np.argsort(times)
+    times, q = times[order], q[order]
     points = np.array(modes.from_base(q))
     shared = modes.shared_coordinates
-    points[:, shared] = solution.x[0, shared]
+    points[:, shared] = x[0, shared]
     middles = (times[1:] + times[:-1]) / 2
-    slices = np.minimum(np.searchsorted(slice_times, middles), spec.T - 1)
-    return PlayedFile(spec, points, times, slices)
+    step_slices = np.minimum(np.searchsorted(slices.times, middles), spec.T - 1)
+    return PlayedFile(spec, points, times, step_slices)
+
+
+def played_without_slices(spec: ProblemSpec, loaded: PathFile) -> PlayedFile | None:
+    """Return the path of a file that does not tell the slices of the problem.
+
+    Returns:
+        The path; None: what is required depends on the slices.
+    """
+    modes, path, times = mode_sequence(spec), loaded.path, loaded.times
+    parts = motion_parts(modes, spec.avoidance or CollisionAvoidance(), spec.T)
+    if len(parts) > 1 or any((p.required != p.required[0]).any() for p in parts):
+        return None
+    if times is None:
+        return None
+    if times[0] > SAME_TIME:
+        path, times = np.vstack([spec.config.q, path]), np.concatenate([[0.0], times])
+    points = np.array(modes.from_base(path))
+    return PlayedFile(spec, points, times, np.zeros(len(times) - 1, int))

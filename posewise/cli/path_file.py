@@ -19,6 +19,14 @@ PATH_KEYS = ("path", "positions", "q")
 """Names under which NPZ and JSON files may have positions."""
 NAME_KEYS = ("joint_names", "joints")
 """Names under which they may have the names of joints or coordinates."""
+SLICE_KEY = "slice"
+"""Name of the column that tells the place of each row on the path, in slices."""
+SAME_SLICE = 1e-6
+"""Difference of places on a path that are one, as files round [slices]."""
+SAME_CORNER = 1e-6
+"""Distance of the ends of two straight lines that meet, over their length."""
+SMOOTH = 0.1
+"""Part of a change of velocity that may differ from what accelerations tell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,20 +38,70 @@ class PathFile:
     """Time of each row since the start [s], if the file tells."""
     absent: tuple[str, ...]
     """Coordinates that the file lacks, which stay at the state."""
+    slices: Float[np.ndarray, " n"] | None = None
+    """Place of each row on the path, in slices, -1 at the start, if the file tells."""
+    velocities: Float[np.ndarray, "n nq"] | None = None
+    """Velocities at each row, if the file tells; NaN where it does not."""
+    accelerations: Float[np.ndarray, "n nq"] | None = None
+    """Accelerations at each row, likewise."""
 
-    def at(self, times: Float[np.ndarray, " T"]) -> Float[np.ndarray, "T nq"] | None:
-        """Return the path at the times of slices; None if it does not have them.
+    def at(self, times: Float[np.ndarray, " T"]) -> Float[np.ndarray, "T nq"]:
+        """Return the path at some times of a file that has times.
 
-        Between its rows it is straight. A path with as many rows as slices has them.
+        Between rows without velocities it is straight, else a line to the corner where
+        the tangents of both rows meet, or a cubic that touches them.
         """
-        if len(self.path) == len(times):
-            return self.path
-        late = 1e-6 + 1e-3 * times[-1]
-        own = self.times
-        if own is None or own[-1] < times[-1] - late or own[0] > times[0] + late:
-            return None
-        columns = [np.interp(times, own, column) for column in self.path.T]
-        return np.stack(columns, 1)
+        assert self.times is not None
+        k = np.clip(np.searchsorted(self.times, times), 1, len(self.times) - 1)
+        h = self.times[k] - self.times[k - 1]
+        f = np.clip((times - self.times[k - 1]) / h, 0.0, 1.0)[:, None]
+        a, b, h = self.path[k - 1], self.path[k], h[:, None]
+        straight = (1 - f) * a + f * b
+        if self.velocities is None:
+            return straight
+        va, vb = self.velocities[k - 1], self.velocities[k]
+        ahead, back = a + f * h * va, b - (1 - f) * h * vb
+        # Cubic Hermite interpolation, as what is added to the straight line.
+        bend = f * (1 - f) * ((1 - f) * (h * va - b + a) - f * (h * vb - b + a))
+        size = h * np.maximum(np.abs(va), np.abs(vb))
+        is_corner = np.abs(ahead - back) <= SAME_CORNER * size
+        if self.accelerations is not None:
+            # Tangents of a parabola meet half way, too; its velocity changes smoothly.
+            told = h * (self.accelerations[k - 1] + self.accelerations[k]) / 2
+            is_corner &= np.abs(vb - va - told) > SMOOTH * np.abs(vb - va)
+        curved = np.where(is_corner, ahead, straight + bend)
+        return np.where(np.isfinite(curved), curved, straight)
+
+    def at_rows(self, rows: list[int]) -> "PathFile":
+        """Return some rows of the path."""
+        parts = (
+            None if values is None else values[rows]
+            for values in (
+                self.times, self.slices, self.velocities, self.accelerations
+            )
+        )  # fmt: skip
+        times, *others = parts
+        return PathFile(self.path[rows], times, self.absent, *others)
+
+    def at_slices(
+        self, slices: Float[np.ndarray, " T"], times: Float[np.ndarray, " T"]
+    ) -> Float[np.ndarray, "T nq"]:
+        """Return the path at places of a file that tells them.
+
+        Args:
+            slices: the places; a row that is at one of them is taken as it is.
+            times: at which the file passes them [s].
+        """
+        assert self.slices is not None
+        k = np.searchsorted(self.slices, slices - SAME_SLICE)
+        k = np.minimum(k, len(self.slices) - 1)
+        if self.times is None:
+            columns = [np.interp(slices, self.slices, c) for c in self.path.T]
+            between = np.stack(columns, 1)
+        else:
+            between = self.at(times)
+        is_row = np.abs(self.slices[k] - slices) <= SAME_SLICE
+        return np.where(is_row[:, None], self.path[k], between)
 
 
 def read_path_file(file: Path, C: Config) -> PathFile:
@@ -65,11 +123,12 @@ def read_path_file(file: Path, C: Config) -> PathFile:
             f" {', '.join(readers)}."
         )
     try:
-        values, times, names = readers[file.suffix.lower()](file)
+        table = readers[file.suffix.lower()](file)
     except OSError as error:
         raise LoadError(f"{file} cannot be read: {error.strerror or error}.") from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise LoadError(f"{file} cannot be read as text: {error}.") from None
+    values, times = table.values, table.times
     if values.ndim != 2 or not len(values) or not np.isfinite(values).all():
         raise LoadError(
             f"{file}: the path has shape {values.shape}, expected a row of finite"
@@ -79,14 +138,41 @@ def read_path_file(file: Path, C: Config) -> PathFile:
         raise LoadError(
             f"{file}: expected {len(values)} times that increase, one for each row."
         )
-    columns = _columns(file, C, names, values.shape[1])
+    slices = table.slices
+    if slices is not None and (
+        slices.shape != (len(values),) or not (np.diff(slices) >= 0).all()
+    ):
+        raise LoadError(
+            f"{file}: expected {len(values)} values of `{SLICE_KEY}` that do not"
+            " decrease, one for each row."
+        )
+    columns = _columns(file, C, table.names, values.shape[1])
     path = np.tile(C.q, (len(values), 1))
     path[:, columns] = values
     absent = np.setdiff1d(np.arange(C.nq), columns)
-    return PathFile(path, times, tuple(C.coordinate_names[i] for i in absent))
+    derivatives = []
+    for own in (table.velocities, table.accelerations):
+        full = np.full_like(path, np.nan)
+        if own is not None:
+            full[:, columns[: own.shape[1]]] = own
+        derivatives.append(None if own is None else full)
+    names = tuple(C.coordinate_names[i] for i in absent)
+    return PathFile(path, times, names, slices, *derivatives)
 
 
-Contents = tuple[np.ndarray, np.ndarray | None, list[str] | None]
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The contents of a file, before they are compared with a world."""
+
+    values: np.ndarray
+    """A row for each configuration."""
+    times: np.ndarray | None
+    names: list[str] | None
+    """Names of the coordinates, or of the joints, in the order of the columns."""
+    slices: np.ndarray | None = None
+    velocities: np.ndarray | None = None
+    """Velocities of the first columns."""
+    accelerations: np.ndarray | None = None
 
 
 def _columns(file: Path, C: Config, names: list[str] | None, count: int) -> np.ndarray:
@@ -115,7 +201,7 @@ def _columns(file: Path, C: Config, names: list[str] | None, count: int) -> np.n
     return np.array(columns, int)
 
 
-def _read_json(file: Path) -> Contents:
+def _read_json(file: Path) -> Table:
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
@@ -127,33 +213,48 @@ def _read_json(file: Path) -> Contents:
     return _from_mapping(file, data)
 
 
-def _read_npz(file: Path) -> Contents:
-    return _from_mapping(file, read_npz(file))
+def _read_npz(file: Path) -> Table:
+    arrays = read_npz(file)
+    if "velocities" in arrays and "joint_names" in arrays:
+        return _read_trajectory(file)
+    return _from_mapping(file, arrays)
 
 
-def _from_mapping(file: Path, data: dict[str, Any]) -> Contents:
+def _from_mapping(file: Path, data: dict[str, Any]) -> Table:
     found = [key for key in PATH_KEYS if key in data]
     if not found:
         raise LoadError(
             f"{file} has {first_few([*data]) or 'nothing'}; expected a path under"
-            f" {', '.join(PATH_KEYS)}."
+            f" {', '.join(PATH_KEYS)}, or placements, as `posewise solve` writes them."
         )
     names = next((data[key] for key in NAME_KEYS if key in data), None)
     try:
         values = np.asarray(data[found[0]], float)
         times = data.get("times")
         times = None if times is None else np.asarray(times, float).reshape(-1)
+        slices = data.get(SLICE_KEY)
+        slices = None if slices is None else np.asarray(slices, float).reshape(-1)
     except CONVERSION_ERRORS:
         raise LoadError(f"{file}: expected numbers under {found[0]}, times.") from None
-    return values, times, None if names is None else [str(name) for name in names]
+    names = None if names is None else [str(name) for name in names]
+    return Table(values, times, names, slices)
 
 
-def _read_trajectory(file: Path) -> Contents:
+def _read_trajectory(file: Path) -> Table:
     trajectory = Trajectory.load(file)
-    return trajectory.positions, trajectory.times, list(trajectory.joint_names)
+    others = dict(trajectory.others)
+    slices = others.pop(SLICE_KEY, None)
+    return Table(
+        np.column_stack([trajectory.positions, *others.values()]),
+        trajectory.times,
+        [*trajectory.joint_names, *others],
+        slices,
+        trajectory.velocities,
+        trajectory.accelerations,
+    )
 
 
-def _read_csv(file: Path) -> Contents:
+def _read_csv(file: Path) -> Table:
     with file.open(newline="", encoding="utf-8") as stream:
         rows = [row for row in csv.reader(stream) if row]
     if not rows:
@@ -169,9 +270,15 @@ def _read_csv(file: Path) -> Contents:
         values = np.array(body, float)
     except ValueError as error:
         raise LoadError(f"{file}: {error}; expected numbers.") from None
-    if names is not None and names[0] in ("time", "times", "t"):
-        return values[:, 1:], values[:, 0], names[1:]
-    return values, None, names
+    if names is None:
+        return Table(values, None, None)
+    if len(set(names)) < len(names):
+        raise LoadError(f"{file}: a column is named twice: {first_few(names)}.")
+    columns = dict(zip(names, values.T, strict=True))
+    times = columns.pop(names[0]) if names[0] in ("time", "times", "t") else None
+    slices = columns.pop(SLICE_KEY, None)
+    kept = np.reshape([*columns.values()], (len(columns), len(values))).T
+    return Table(kept, times, [*columns], slices)
 
 
 def _is_number(text: str) -> bool:

@@ -16,8 +16,9 @@ from posewise.robots.config import Config
 from posewise.robots.errors import LoadError, first_few
 
 from .output import CommandResult, check_in_world
-from .path_check import CONTACT_TOLERANCE, PathCheck
+from .path_check import CONTACT_TOLERANCE
 from .problem_file import ProblemFile, make_placement_arguments
+from .sample_checks import PathCheck
 
 POSE_PREFIX = "pose of "
 """Begin of the names under which NPZ files have poses."""
@@ -95,6 +96,31 @@ def read_placements(file: Path) -> list[dict[str, np.ndarray]]:
             " `--npz` writes."
         )
     return candidates
+
+
+def best_placement(file: Path) -> dict[str, np.ndarray] | None:
+    """Return the poses of the first placement that is solved, or else of the first.
+
+    Returns:
+        Poses (7,) by frame; None if the file has no placements.
+
+    Raises:
+        LoadError: for a file that cannot be read.
+    """
+    if file.suffix.lower() == ".npz":
+        arrays = read_npz(file)
+        if not any(name.startswith(POSE_PREFIX) for name in arrays):
+            return None
+        solved = arrays.get("solved", np.zeros(1))
+    elif file.suffix.lower() == ".json":
+        try:
+            data = json.loads(file.read_text(encoding="utf-8"))
+            solved = np.array([bool(p["solved"]) for p in data["placements"]])
+        except (OSError, ValueError, TypeError, KeyError):
+            return None
+    else:
+        return None
+    return read_placements(file)[int(np.argmax(solved))]
 
 
 def _pose(values: Any) -> np.ndarray:

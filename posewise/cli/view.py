@@ -2,23 +2,32 @@
 
 import webbrowser
 from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 from time import sleep
-from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
-from posewise.robots.array_files import read_npz
+from posewise.objectives.problem_spec import mode_sequence
+from posewise.objectives.solve.alternatives import resolve_alternatives
 from posewise.robots.config import Config
 from posewise.robots.errors import LoadError
 from posewise.robots.loaders.dispatch import Packages
-from posewise.robots.validation import number
-from posewise.robots.visual.viewer import View, path_animation
+from posewise.robots.visual.viewer import Animation, View, path_animation
 
 from .commands import check_output_paths
-from .problem_file import read_problem
+from .file_slices import find_slices
+from .path_distances import played_file
+from .path_file import PathFile, read_path_file
+from .placement_check import best_placement
+from .problem_file import ProblemFile, make_path_problem, read_problem
 
 PAGE_SUFFIXES = (".html", ".htm")
+MIN_PAUSE = 0.04
+"""Least time between two rows that are shown [s]: 25 pictures per second."""
+DEFAULT_PAUSE = 0.1
+"""Time between rows of files without times [s]."""
 
 
 def run_view(options: Namespace) -> bool:
@@ -33,11 +42,8 @@ def run_view(options: Namespace) -> bool:
     if file.suffix.lower() in PAGE_SUFFIXES:
         _open_page(file, solution, page)
         return True
-    C = _load_world(file, dict(options.package))
-    animation = None
-    if solution is not None:
-        C, path, dt = _load_solution(C, solution)
-        animation = None if path is None else path_animation(C, path, dt)
+    C, problem = _load_world(file, dict(options.package))
+    animation = None if solution is None else _load_solution(C, problem, solution)
     shown = C if animation is None else animation.world(0)
     with View(shown, animation, browser=page is None) as view:
         if page is not None:
@@ -48,10 +54,11 @@ def run_view(options: Namespace) -> bool:
     return True
 
 
-def _load_world(file: Path, packages: Packages) -> Config:
-    """Return the world of a problem file (.yaml) or of a model file."""
+def _load_world(file: Path, packages: Packages) -> tuple[Config, ProblemFile | None]:
+    """Return the world of a problem file (.yaml), with it, or of a model file."""
     if file.suffix.lower() == ".yaml":
-        return read_problem(file, packages).world
+        problem = read_problem(file, packages)
+        return problem.world, problem
     if not file.is_file():
         raise LoadError(
             f"{str(file)!r} is not a file; expected a problem (.yaml), a model (.urdf,"
@@ -59,41 +66,58 @@ def _load_world(file: Path, packages: Packages) -> Config:
         )
     C = Config()
     C.add_file(file, packages=packages)
-    return C
+    return C, None
 
 
-def _load_solution(C: Config, file: Path) -> tuple[Config, Any, float]:
-    """Return the world at a solution, its path or None, and the time step [s]."""
-    arrays = read_npz(file)
-    if "path" in arrays and "times" in arrays:
-        joints = arrays.get("joints", np.array(C.joint_names)).tolist()
-        if joints != list(C.joint_names):
-            raise LoadError(
-                f"{file} has a path of the joints {', '.join(joints)}, but the world"
-                f" has {', '.join(C.joint_names) or 'none'}; pass the problem of this"
-                " solution."
-            )
-        return C, arrays["path"], _time_step(file, arrays["times"])
-    prefix = "pose of "
-    poses = {
-        k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)
-    }
-    if not poses or "solved" not in arrays:
-        raise LoadError(
-            f"{file} has {', '.join(arrays) or 'nothing'}, expected the path or the"
-            " poses that `posewise solve FILE --npz` writes."
-        )
-    best = int(np.argmax(arrays["solved"]))
-    for name, candidates in poses.items():
-        C.set_pose(name, candidates[best])
-    return C, None, 0.0
+def _load_solution(
+    C: Config, problem: ProblemFile | None, file: Path
+) -> Animation | None:
+    """Return the path in a file; None if it has poses, in which the world is put."""
+    poses = best_placement(file)
+    if poses is not None:
+        for name, pose in poses.items():
+            C.set_pose(name, pose)
+        return None
+    loaded = read_path_file(file, C)
+    path, times = loaded.path, loaded.times
+    if problem is not None and problem.has_path and loaded.absent:
+        path, times = _with_carried(problem, loaded)
+    if times is None:
+        return path_animation(C, path, DEFAULT_PAUSE)
+    shown = _rows_apart(times)
+    pauses = np.diff(times[shown])
+    # The last row is shown as long as the one before; slices begin one step late.
+    last = pauses[-1] if len(pauses) else max(times[-1], MIN_PAUSE)
+    animation = path_animation(C, path[shown], DEFAULT_PAUSE)
+    return replace(animation, pauses=np.append(pauses, last))
 
 
-def _time_step(file: Path, times: np.ndarray) -> float:
-    """Return the time between slices [s]."""
-    last = np.ravel(times)[-1] if np.size(times) else np.nan
-    label, expected = f"the last of the times in {file}", "a time > 0 (seconds)"
-    return number(label, last, expected, lambda t: t > 0) / np.size(times)
+def _rows_apart(times: Float[np.ndarray, " n"]) -> list[int]:
+    """Return the rows to show: those far enough apart, and the last."""
+    shown = [0]
+    for k, time in enumerate(times):
+        if time - times[shown[-1]] >= MIN_PAUSE * (1 - 1e-6):
+            shown.append(k)
+    last = len(times) - 1
+    return shown if shown[-1] == last else [*shown, last]
+
+
+def _with_carried(
+    problem: ProblemFile, loaded: PathFile
+) -> tuple[Float[np.ndarray, "n nq"], Float[np.ndarray, " n"] | None]:
+    """Return a path and its times, with carried objects that the file lacks."""
+    spec = resolve_alternatives(make_path_problem(problem)[0].spec)[0]
+    found = find_slices(loaded, spec)
+    if isinstance(found, str) or not spec.switches:
+        return loaded.path, loaded.times
+    if loaded.times is not None:
+        shown = _rows_apart(loaded.times)
+        loaded = loaded.at_rows(shown)
+        found = replace(found, row_times=found.row_times[shown])
+    modes = mode_sequence(spec)
+    x = modes.without_jumps(np.array(modes.from_base(found.path)))
+    played = played_file(spec, loaded, found, x)
+    return played.whole_path(), played.times
 
 
 def _open_page(file: Path, solution: Path | None, page: Path | None) -> None:

@@ -83,6 +83,8 @@ def test_distances_on_the_whole_path(write_problem, capsys, case):
     output = capsys.readouterr().out
     assert code == bool(pieces), output
     assert all(piece in output for piece in pieces), output
+    # Nothing below a path that fails sounds like success.
+    assert ("certified" in output) != bool(pieces)
     sign = "-" if pieces else "+"
     assert f"{sign} distances on the whole path" in output
     names = {c["name"]: c["passed"] for c in json.loads(report.read_text())["checks"]}
@@ -207,6 +209,26 @@ def test_a_trajectory_as_fast_as_the_limits_allow(write_problem, capsys):
     np.testing.assert_allclose(pw.Trajectory.load(target).times[-1], 8.0)
 
 
+STUCK = """
+scene:
+  frames:
+    cart: {joint: transX, limits: [[-2], [0.3]], q: -0.5, shape: Sphere(0.1)}
+    post: {position: [0, 1, 0], shape: Sphere(0.1)}
+komo: {slices_per_phase: 2, k_order: 1, avoid_collisions: {}}
+objectives:
+  - {control: 1}
+  - {feature: qItself, target: [0.4], times: [1.0], scale: 10}
+"""
+
+
+def test_a_solve_that_fails_is_not_told_certified(write_problem, capsys):
+    file = write_problem(STUCK)
+    assert main(["solve", str(file)]) == 1
+    output = capsys.readouterr().out
+    assert "certified" not in output and "clearance" not in output
+    assert "This path is not a solution. On it no pair comes within" in output
+
+
 def pair(a, b, bound):
     return PairClearance((a, b), bound, bound, 1.234, 3)
 
@@ -219,6 +241,15 @@ def pair(a, b, bound):
             ClearanceLine(0.02, pair("a", "b", 0.005), (pair("c", "d", 0.0),)),
             "clearance: 5.0 mm, certified; nearest are 'a' and 'b' at 1.23 s; may"
             " touch: 'c' and 'd' (0.0 mm)",
+        ),
+        (
+            ClearanceLine(0.02, None, (), False),
+            "This path is not a solution. On it no pair comes within 20 mm",
+        ),
+        (
+            ClearanceLine(0.02, pair("a", "b", 0.005), (), False),
+            "This path is not a solution. On it nearest are 'a' and 'b' at 1.23 s, 5.0"
+            " mm apart",
         ),
     ],
 )

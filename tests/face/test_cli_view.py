@@ -1,5 +1,7 @@
 """The command `posewise view`."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -52,11 +54,28 @@ def test_what_view_shows(solution_files):
     def world():
         return read_problem(solution_files).world
 
-    C, path, dt = _load_solution(world(), solution_files.parent / "path.npz")
-    np.testing.assert_allclose(path[:, 0], [0, 0.5, 1])
-    assert dt == 0.5
-    C, path, _ = _load_solution(world(), solution_files.parent / "poses.npz")
-    assert path is None and C.pose("ball")[2] == 3.0
+    shown = _load_solution(world(), None, solution_files.parent / "path.npz")
+    np.testing.assert_allclose(
+        [shown.world(k).joint_value("joint1")[0] for k in range(3)], [0, 0.5, 1]
+    )
+    np.testing.assert_allclose(shown.pauses, 0.5)
+    C = world()
+    assert _load_solution(C, None, solution_files.parent / "poses.npz") is None
+    assert C.pose("ball")[2] == 3.0
+
+
+def test_placements_in_json_are_shown(solution_files):
+    from posewise.cli.view import _load_solution
+
+    C, file = read_problem(solution_files).world, solution_files.parent / "a.json"
+    poses = [[0, 0, z, 1, 0, 0, 0] for z in (2.0, 3.0)]
+    placements = [
+        {"solved": solved, "poses": {"ball": pose}}
+        for solved, pose in zip((False, True), poses, strict=True)
+    ]
+    file.write_text(json.dumps({"placements": placements}))
+    assert _load_solution(C, None, file) is None
+    assert C.pose("ball")[2] == 3.0
 
 
 def test_view_of_a_model_runs_until_interrupted(solution_files, capsys, monkeypatch):
@@ -91,10 +110,10 @@ def test_view_opens_a_page(solution_files, capsys, monkeypatch):
         (["robot.urdf", "--html", "x.png"], "expected a name like 'x.html'"),
         (["robot.urdf", "no.npz"], "no.npz cannot be read as .npz"),
         (["robot.urdf", "nowhere.npz"], "nowhere.npz cannot be read as .npz"),
-        (["robot.urdf", "path.npz"], "the world has"),
-        (["problem.yaml", "alien.npz"], "a path of the joints x, but the world has"),
-        (["problem.yaml", "late.npz"], "a time > 0"),
-        (["problem.yaml", "other.npz"], "has a, expected the path or the poses"),
+        (["robot.urdf", "path.npz"], "No joint"),
+        (["problem.yaml", "alien.npz"], "alien.npz: No joint 'x'"),
+        (["problem.yaml", "late.npz"], "expected 3 times that increase"),
+        (["problem.yaml", "other.npz"], "has a; expected a path under"),
         (["robot.urdf", "poses.npz"], "No frame 'ball'"),
     ],
 )

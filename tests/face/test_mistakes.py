@@ -59,13 +59,14 @@ def pose(C: pw.Config, *goal, **options) -> pw.KOMO:
 
 
 def stacking(
-    *predicates: logic.Predicate, shape: pw.Box | pw.Sphere = MUG
+    *constraints: logic.Predicate | tuple[pw.Feature, OT],
+    shape: pw.Box | pw.Sphere = MUG,
 ) -> pw.Placement:
     """Return the best placement of a mug beside a table that stands still."""
     C = pw.Config()
     C.add_frame("table", position=[0, 0, 0.5], shape=pw.Box([1, 1, 0.1]))
     C.add_frame("mug", joint="free", position=[0, 0, 1], shape=shape)
-    return pw.solve_placement(C, [*predicates], movable=["mug"], starts=2)[0]
+    return pw.solve_placement(C, [*constraints], movable=["mug"], starts=2)[0]
 
 
 def at(q) -> pw.Config:
@@ -79,6 +80,13 @@ def wheel(q: float) -> pw.Config:
     """Return a joint without limits."""
     C = pw.Config()
     C.add_frame("wheel", joint="hingeZ", q=q)
+    return C
+
+
+def slide(end: float) -> pw.Config:
+    """Return a cart that slides to both sides."""
+    C = pw.Config()
+    C.add_frame("cart", joint="transX", limits=[[-end], [end]], shape=pw.Sphere(0.1))
     return C
 
 
@@ -197,6 +205,22 @@ MISTAKES = {
         lambda: path(arm(position=[300, 0, 0])).solve(),
         WARNING,
         r"'box' \(300 m\)",
+        "divide millimetres by 1000",
+    ),
+    "a target of a slide in millimetres": mistake(
+        lambda: pose(slide(2000), FS.position, ["cart"], target=[900, 50, 0]).solve(),
+        REPORT,
+        "Large lengths: position.cart. has a target of 900 m",
+        "divide millimetres by 1000",
+    ),
+    "a placement in millimetres": mistake(
+        lambda: stacking(
+            (pw.Feature(FS.position, ["mug"], target=[900, 0, 0]), OT.eq),
+            (pw.Feature(FS.position, ["mug"], target=[0, 500, 0]), OT.eq),
+            shape=pw.Box([60, 60, 60]),
+        ),
+        REPORT,
+        "Large lengths: 'mug' is 60 m across",
         "divide millimetres by 1000",
     ),
     "a margin in millimetres": mistake(

@@ -204,7 +204,8 @@ def test_the_extra_is_named(monkeypatch):
 def test_rounding_reaches_to_the_middle_of_a_step_at_most():
     points = np.array([[0.0, 0], [1, 0], [1.2, 0.2], [1.2, 2]])
     path = StraightPath(np.arange(4.0), points)
-    rounded = round_corners(path, 10.0)
+    rounded, knots = round_corners(path, 10.0)
+    np.testing.assert_allclose(knots, rounded.times)
     step = rounded.times[1]
     assert rounded.times[-1] == pytest.approx(1.0 + 0.2 + 1.8)
     np.testing.assert_allclose(rounded.reach, [step / 2] * 2)

@@ -1,5 +1,6 @@
 """Paths over time: configurations at times, samples, rounded corners, and files."""
 
+import dataclasses
 import json
 import math
 
@@ -238,6 +239,54 @@ def test_files_keep_a_trajectory(tmp_path, suffix, samples):
     np.testing.assert_allclose(read.times, written.times, rtol=0, atol=resolution)
 
 
+@pytest.mark.parametrize("suffix", ["csv", "npz", "json"])
+def test_files_keep_other_quantities(tmp_path, suffix):
+    plain = trajectory(samples=4)
+    others = {"slice": np.array([-1.0, 0.5, 2.0, 2.0]), "box:0": np.arange(4.0)}
+    written = dataclasses.replace(plain, others=others)
+    file = tmp_path / f"motion.{suffix}"
+    written.save(file)
+    read = Trajectory.load(file)
+    assert list(read.others) == ([] if suffix == "json" else list(others))
+    for name, values in read.others.items():
+        np.testing.assert_array_equal(values, others[name])
+    np.testing.assert_array_equal(read.accelerations, plain.accelerations)
+    with pytest.raises(ObjectiveError, match=r"others\['slice'\] has shape \(3,\)"):
+        dataclasses.replace(plain, others={"slice": np.zeros(3)})
+
+
+def test_arrays_of_version_0_1_have_no_other_quantities(tmp_path):
+    written, file = trajectory(samples=4), tmp_path / "old.npz"
+    names = ("times", "positions", "velocities", "accelerations")
+    arrays = {name: getattr(written, name) for name in names}
+    np.savez(file, joint_names=np.array(written.joint_names), **arrays)
+    read = Trajectory.load(file)
+    np.testing.assert_array_equal(read.positions, written.positions)
+    assert not read.others
+    np.savez(
+        file, joint_names=np.array(written.joint_names), other_names=["slice"], **arrays
+    )
+    with pytest.raises(pw.LoadError, match="expected arrays of numbers"):
+        Trajectory.load(file)
+
+
+@pytest.mark.parametrize("kind", ["resampled", "rounded", "retimed"])
+def test_samples_tell_their_place_on_the_path(kind):
+    solution, _ = slider()
+    if kind == "retimed":
+        pytest.importorskip("toppra", reason="retiming needs toppra")
+        sampled = solution.retime(1.0, 5.0, deviation=1e-3, dt=0.002)
+    else:
+        sampled = solution.resample(0.002, rounded=kind == "rounded")
+    slices = sampled.others["slice"]
+    assert slices[0] == -1 and slices[-1] == pytest.approx(len(solution.path) - 1)
+    assert (np.diff(slices) >= 0).all()
+    # At the places of slices the samples are beside them by the deviation at most.
+    for t, q in enumerate(solution.path):
+        near = sampled.positions[np.abs(slices - t).argmin()]
+        assert abs(near[0] - q[0]) <= sampled.deviation + 0.01
+
+
 def test_csv_opens_in_other_programs(tmp_path):
     written = trajectory(["a", "b"])
     written.save(tmp_path / "motion.csv")
@@ -284,6 +333,10 @@ POINT = (
 BROKEN = {
     "empty.csv": ("", ":1: the columns are"),
     "header.csv": ("time,position a,velocity a\n", ":1: the columns are"),
+    "twice.csv": (
+        "time,position a,velocity a,acceleration a,slice,slice\n0,0,0,0,0,0\n",
+        ":1: the columns are.*each once",
+    ),
     "none.csv": ("time,position a,velocity a,acceleration a\n", "no sample"),
     "text.csv": (
         "time,position a,velocity a,acceleration a\n\n0,0,0,0\n1,x,0,0\n",

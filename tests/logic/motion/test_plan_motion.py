@@ -73,6 +73,30 @@ def test_the_motion_is_exported(plan, tmp_path):
 
 
 @pytest.mark.slow
+def test_objects_are_told_beside_the_robot(plan):
+    C = plan.start
+    for t, q in enumerate(plan.whole_path):
+        world = C.copy()
+        world.q = q
+        for name in ("hand", "left", "right", "block"):
+            expected = plan.world_at(t).pose(name)
+            np.testing.assert_allclose(world.pose(name), expected, atol=1e-9)
+    motion = plan.resample(0.02)
+    slices = motion.others["slice"]
+    assert slices[0] == 0 and slices[-1] == len(plan.path) - 1
+    assert (np.diff(slices) > 0).all()
+    names = [n for n in C.coordinate_names if n.startswith("block")]
+    columns = C.coordinates(["block"])
+    told = set(motion.others) - {"slice"}
+    assert told < set(names) | {"slice"} and "block:2" in told
+    rows = np.arange(len(plan.path))
+    for k, name in zip(columns, names, strict=True):
+        values = motion.others.get(name, np.full(len(slices), C.q[k]))
+        at_rows = np.interp(rows, slices, values)
+        # Samples are 20 ms apart, so that corners at slices are cut.
+        np.testing.assert_allclose(at_rows, plan.whole_path[:, k], atol=0.01)
+
+
 def test_a_step_that_fails_is_named_and_the_rest_is_kept():
     C = gantry_world()
     C.add_object("far", [pw.Box([0.2] * 3)], pose=[5, 0, 0.1, 1, 0, 0, 0])

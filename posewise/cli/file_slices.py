@@ -1,0 +1,147 @@
+"""Slices of a problem in a path in a file: their configurations and their times."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from posewise.objectives.problem_spec import ProblemSpec
+
+from .path_file import SAME_SLICE, PathFile
+
+EVEN_TOLERANCE = 1e-3
+"""Relative difference of steps that are equal, as times in files are rounded."""
+LATE = 1e-6, 1e-3
+"""Difference of times that are equal [s], and as a part of the path's duration."""
+COLUMN = "the column `slice`, as .csv and .npz files of `solve --trajectory` have it"
+"""Words for what tells the slices of paths with another timing."""
+SAME_TIMING = 1e-2
+"""Difference of the times of slices that are the problem's, as a part of a step."""
+
+
+@dataclass(frozen=True, eq=False)
+class FileSlices:
+    """The slices of a problem in a path in a file."""
+
+    path: Float[np.ndarray, "T nq"]
+    times: Float[np.ndarray, " T"]
+    """Time of each slice in the file [s]."""
+    row_times: Float[np.ndarray, " n"]
+    """Time of each row of the file [s]."""
+    steps: Float[np.ndarray, " T"] | None
+    """Duration of the step into each slice as in the problem [s]; None: the file passes
+    the slices at other times, so that differences of slices are no velocities."""
+
+
+def find_slices(loaded: PathFile, spec: ProblemSpec) -> FileSlices | str:
+    """Return the slices in a file, or a sentence on why the file does not tell them.
+
+    Args:
+        loaded: the path.
+        spec: the problem, without choices.
+    """
+    if loaded.slices is not None:
+        return _by_place(loaded, spec)
+    # Trajectories begin at the start, so that their rows are no slices.
+    if len(loaded.path) == spec.T and loaded.velocities is None:
+        return _by_row(loaded, spec)
+    return _free(loaded, spec) if spec.durations else _by_time(loaded, spec)
+
+
+def _counts(loaded: PathFile, spec: ProblemSpec) -> str:
+    return f"The file has {len(loaded.path)} configurations, the problem {spec.T}"
+
+
+def _free(loaded: PathFile, spec: ProblemSpec) -> str:
+    """Return why slices of free durations are not known."""
+    return (
+        f"{_counts(loaded, spec)} slices of free durations; give as many, with their"
+        f" times, in equal steps within each phase, or {COLUMN}."
+    )
+
+
+def _by_place(loaded: PathFile, spec: ProblemSpec) -> FileSlices | str:
+    """Return the slices where the file's column `slice` has them."""
+    places, wanted = loaded.slices, np.arange(spec.T, dtype=float)
+    assert places is not None
+    if places[0] > SAME_SLICE or places[-1] < wanted[-1] - SAME_SLICE:
+        return (
+            f"The slices of the file reach from {places[0]:g} to {places[-1]:g}, those"
+            f" of the problem from 0 to {spec.T - 1}."
+        )
+    own = loaded.times
+    if own is None:
+        knots = np.concatenate([[0.0], np.cumsum(spec.tau)])
+        own = np.interp(places, np.arange(-1.0, spec.T), knots)
+    times = np.interp(wanted, places, own)
+    times[-1] = min(times[-1], _end_time(places, own, wanted[-1]))
+    steps = np.diff(times, prepend=0.0)
+    if spec.durations:
+        is_same = _is_even(steps, spec)
+    else:
+        error = np.abs(times - np.cumsum(spec.tau)).max()
+        is_same = bool(error <= SAME_TIMING * spec.tau.min())
+        times, steps = (np.cumsum(spec.tau), spec.tau) if is_same else (times, steps)
+    path = loaded.at_slices(wanted, times)
+    return FileSlices(path, times, own, steps if is_same else None)
+
+
+def _end_time(
+    places: Float[np.ndarray, " n"], times: Float[np.ndarray, " n"], last: float
+) -> float:
+    """Return the time of the last slice, after which the last sample may stand still.
+
+    It is reached at the speed before, if that is sooner than the sample.
+    """
+    k = int(np.searchsorted(places, last - SAME_SLICE))
+    if k < 2 or places[k - 1] <= places[k - 2]:
+        return float(times[k])
+    rate = (places[k - 1] - places[k - 2]) / (times[k - 1] - times[k - 2])
+    return float(times[k - 1] + (last - places[k - 1]) / rate)
+
+
+def _by_row(loaded: PathFile, spec: ProblemSpec) -> FileSlices | str:
+    """Return the rows of the file, which are as many as slices."""
+    if not spec.durations:
+        times = np.cumsum(spec.tau)
+        return FileSlices(loaded.path, times, times, spec.tau)
+    steps = None
+    if loaded.times is not None:
+        steps = np.diff(loaded.times, prepend=0.0)
+    if loaded.times is None or steps is None or not _is_even(steps, spec):
+        return _free(loaded, spec)
+    return FileSlices(loaded.path, loaded.times, loaded.times, steps)
+
+
+def _by_time(loaded: PathFile, spec: ProblemSpec) -> FileSlices | str:
+    """Return the slices at their times, if the file has the problem's timing.
+
+    Paths with rounded corners pass each slice by half a step later.
+    """
+    own, times = loaded.times, np.cumsum(spec.tau)
+    late = LATE[0] + LATE[1] * times[-1]
+    if own is None or own[-1] < times[-1] - late or own[0] > times[0] + late:
+        return (
+            f"{_counts(loaded, spec)} slices until {times[-1]:g} s; give as many, or"
+            f" times that reach as far, or {COLUMN}."
+        )
+    # The last sample is the first one after the end.
+    late += own[-1] - own[-2]
+    excess, half = own[-1] - times[-1], spec.tau[0] / 2
+    if excess <= late:
+        return FileSlices(loaded.at(times), times, own, spec.tau)
+    if abs(excess - half) <= late:
+        return FileSlices(loaded.at(times + half), times + half, own, None)
+    return (
+        f"The file ends at {own[-1]:.4g} s, the problem at {times[-1]:g} s, so that its"
+        f" times are not those of the slices; give {COLUMN}."
+    )
+
+
+def _is_even(steps: Float[np.ndarray, " T"], spec: ProblemSpec) -> bool:
+    """Return whether all steps of each phase are equal and positive."""
+    for first in range(0, spec.T, spec.slices_per_phase):
+        phase = steps[first : first + spec.slices_per_phase]
+        if np.ptp(phase) > EVEN_TOLERANCE * phase.mean() or (phase <= 0).any():
+            return False
+    return True
