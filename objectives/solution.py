@@ -339,7 +339,8 @@ class Solution:
             if self._record is not None:
                 spec, violated = self._record.spec, self._violated()
                 conflicts = certain_conflicts(spec, self.tolerance)
-                lines += [text for text in conflicts if text not in self.findings]
+                told = [text for text in conflicts if text not in self.findings]
+                lines += [f"from any start: {text}" for text in told]
                 lines += hints_on_violated(spec, [r.objective for r in violated])
                 if not any(REMEDY in line for line in lines):
                     lines += lengths_beyond_metres(spec)

@@ -20,6 +20,7 @@ from .clearances import (
     collision_at_start,
     doubtful_margins,
 )
+from .durations import targets_out_of_time
 from .goals import goals_in_collision, goals_outside_of_limits
 from .limits import start_outside_of_limits
 from .reach import targets_out_of_reach
@@ -98,4 +99,5 @@ def certain_conflicts(spec: ProblemSpec, tolerance: float) -> Iterator[str]:
     """
     yield from goals_outside_of_limits(spec)
     yield from targets_out_of_reach(spec)
+    yield from targets_out_of_time(spec)
     yield from clearances_at_fixed_distance(spec, tolerance)

@@ -21,8 +21,8 @@ from .situation import Situation, in_words, never_move
 
 def goals_outside_of_limits(spec: ProblemSpec) -> Iterator[str]:
     """Yield a sentence for each joint target outside of the limits."""
-    for objective in filter(_is_joint_goal, spec.objectives):
-        C, q, known = _joint_goal(spec, (objective,), objective.slices[-1])
+    for objective in filter(is_joint_goal, spec.objectives):
+        C, q, known = joint_goal(spec, (objective,), objective.slices[-1])
         if found := outside_of_limits(C, q, known):
             yield (
                 f"{objective.name}: its target is outside of the limits: {found} It"
@@ -35,13 +35,13 @@ def goals_in_collision(spec: ProblemSpec, tolerance: float) -> Iterator[str]:
     demands = [*clearance_demands(spec.objectives, tolerance)]
     if not demands:
         return
-    goals = [*filter(_is_joint_goal, spec.objectives)]
+    goals = [*filter(is_joint_goal, spec.objectives)]
     for t in dict.fromkeys(o.slices[-1] for o in goals):
         there = tuple(o for o in goals if o.slices[-1] == t)
         active = [demand for demand in demands if t in demand.objective.slices]
         if not active:
             continue
-        C, q, known = _joint_goal(spec, there, t)
+        C, q, known = joint_goal(spec, there, t)
         situation = Situation.of(C, q, np.flatnonzero(known))
         names = ", ".join(o.name for o in there)
         mode = mode_sequence(spec).at(t)
@@ -75,7 +75,7 @@ def _goal_sentence(
             )
 
 
-def _is_joint_goal(objective: Objective) -> bool:
+def is_joint_goal(objective: Objective) -> bool:
     """Return whether an objective sets joint coordinates to values."""
     feature = objective.feature
     is_goal = objective.type is OT.eq and feature.order == 0
@@ -84,7 +84,7 @@ def _is_joint_goal(objective: Objective) -> bool:
     return is_goal and is_vector and is_joint and feature.target is not None
 
 
-def _joint_goal(
+def joint_goal(
     spec: ProblemSpec, objectives: tuple[Objective, ...], t: int
 ) -> tuple[Config, Float[np.ndarray, " nq"], np.ndarray]:
     """Return the world of a slice, its state with targets, and which of it they set."""

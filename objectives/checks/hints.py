@@ -8,7 +8,7 @@ from posewise.features.table import FS
 from posewise.robots.config import Config
 
 from ..chain.modes import original_name
-from ..objective import Objective
+from ..objective import OT, Objective
 from ..problem_spec import ProblemSpec, mode_sequence
 
 ORIENTATIONS = frozenset(
@@ -22,6 +22,18 @@ ORIENTATIONS = frozenset(
         FS.quaternionRel,
     )
 )
+COMPONENTS = {
+    FS.pose.symbol: 6,
+    FS.poseDiff.symbol: 6,
+    FS.poseRel.symbol: 6,
+    FS.position.symbol: 3,
+    FS.positionDiff.symbol: 3,
+    FS.positionRel.symbol: 3,
+    FS.quaternion.symbol: 3,
+    FS.quaternionDiff.symbol: 3,
+    FS.quaternionRel.symbol: 3,
+}
+"""Number of independent components that a symbol of poses has."""
 HALF_TURN_ABOUT_Z = np.array([0.0, 0.0, 0.0, 1.0])
 """As (w, x, y, z); as (x, y, z, w) it is no turn at all."""
 
@@ -40,6 +52,7 @@ def hints_on_violated(
         mode = modes.at(objective.slices[-1])
         frames = mode.on_active_frames(objective.feature).frames
         yield from _standing(mode.config, objective, frames)
+        yield from _few_joints(mode.config, objective, frames)
         yield from _turned(mode.config, objective, frames)
 
 
@@ -58,6 +71,28 @@ def _standing(
         f"{objective.name}: no joint moves {names}, so that nothing can change it. Give"
         ' one of its frames a joint (such as joint="free"), or unlock one.'
     )
+
+
+def _few_joints(
+    C: Config, objective: Objective, frames: tuple[str, ...]
+) -> Iterator[str]:
+    """Yield a sentence if a goal has more components than joints move its frames."""
+    feature = objective.feature
+    asked = COMPONENTS.get(feature.symbol, 0)
+    is_whole = feature.scale is None or feature.scale.ndim == 1 and feature.scale.all()
+    if not asked or objective.type is not OT.eq or feature.order or not is_whole:
+        return
+    mask = C.tree.model.layout.tree.dof_mask[[C.index(name) for name in frames]]
+    # Joints that move both frames do not change what is between them.
+    count = int((mask.any(0) & ~mask.all(0) if len(mask) > 1 else mask[0]).sum())
+    if 0 < count < asked:
+        joints = "one degree" if count == 1 else f"{count} degrees"
+        yield (
+            f"{objective.name}: it sets {asked} components of a pose, but joints move"
+            f" {' and '.join(map(repr, map(original_name, frames)))} with {joints} of"
+            " freedom only, so that few targets can be met. Set fewer components, by"
+            " zeros in scale, or by FS.position with FS.vectorZ in place of FS.pose."
+        )
 
 
 def _turned(C: Config, objective: Objective, frames: tuple[str, ...]) -> Iterator[str]:

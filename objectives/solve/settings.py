@@ -18,6 +18,8 @@ AUGMENTED_LAGRANGIAN: Literal["augmented_lagrangian"] = "augmented_lagrangian"
 """Name of the solver with Newton steps."""
 FIRST_ORDER_ITERATIONS = 20000
 """Default iteration limit of first-order methods, whose steps are many and cheap."""
+ARGUMENTS = "seed", "starts", "method", "tolerance", "progress"
+"""Arguments of solves beside the options, for near matches."""
 PATH_OPTIONS = {"early_exit_factor": 20.0}
 """Solver options for several slices.
 
@@ -92,7 +94,8 @@ def make_settings(
     known = Options.__dataclass_fields__
     for option, value in options.items():
         if option not in known:
-            raise ObjectiveError(unknown_name("solver option", option, known))
+            names = [*ARGUMENTS, *known]
+            raise ObjectiveError(unknown_name("argument or option", option, names))
         _positive(option, value)
     seed = integer("seed", seed, "an integer >= 0", lambda n: n >= 0, ObjectiveError)
     starts = integer("starts", starts, "at least 1", lambda n: n >= 1, ObjectiveError)

@@ -48,6 +48,16 @@ def _to_vector(shape, name: str, value, length: int) -> np.ndarray:
     return array
 
 
+def _require_one_vector(cls: type, args: tuple) -> None:
+    """Raise a ConfigError if the numbers of a vector are given one by one."""
+    if len(args) >= 3:
+        name, numbers = cls.__name__, ", ".join(map(str, args[:3]))
+        raise ConfigError(
+            f"{name} got {len(args)} arguments; its three numbers are one argument:"
+            f" {name}([{numbers}])."
+        )
+
+
 def _check_rounding(shape, smallest: float) -> None:
     if 2 * shape.rounding > smallest + 1e-9:
         raise ConfigError(
@@ -102,6 +112,12 @@ class Box:
 
         def __init__(self, size: VectorLike, rounding: float = 0.0) -> None: ...
 
+    else:
+
+        def __new__(cls, *args, **options):
+            _require_one_vector(cls, args)
+            return object.__new__(cls)
+
     def __post_init__(self):
         object.__setattr__(self, "size", _to_vector(self, "size", self.size, 3))
         _check_sizes(self, size=self.size, rounding=self.rounding)
@@ -132,6 +148,12 @@ class Ellipsoid:
     if TYPE_CHECKING:
 
         def __init__(self, radii: VectorLike) -> None: ...
+
+    else:
+
+        def __new__(cls, *args, **options):
+            _require_one_vector(cls, args)
+            return object.__new__(cls)
 
     def __post_init__(self):
         object.__setattr__(self, "radii", _to_vector(self, "radii", self.radii, 3))

@@ -379,7 +379,7 @@ PATHS = [
     ("tolerance 0", solve(tolerance=0.0), ["tolerance is 0", "> 0"]),
     ("tolerance no float", solve(tolerance=HUGE), ["tolerance is 1000", "> 0"]),
     ("tolerance NaN", solve(tolerance=NAN), ["tolerance is nan", "> 0"]),
-    ("solver option", solve(max_iteration=3), ["'max_iteration'", "'max_iterations'"]),
+    ("option", solve(max_iteration=3), ["'max_iteration'", "'max_iterations'"]),
     ("option value", solve(mu=-1.0), ["mu is -1", "> 0"]),
     ("frame removed since", vanished, ["'gripper'"], ConfigError),
     ("joint added since", grown, ["initial path", "(6, 10)", "(6, 11)"]),

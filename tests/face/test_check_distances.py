@@ -9,6 +9,7 @@ import posewise as pw
 from posewise.__main__ import main
 from posewise.cli.path_distances import ClearanceLine
 from posewise.objectives.clearance.path_clearance import PairClearance
+from posewise.robots.errors import ProblemWarning
 
 PASSING = """
 scene:
@@ -223,7 +224,8 @@ objectives:
 
 def test_a_solve_that_fails_is_not_told_certified(write_problem, capsys):
     file = write_problem(STUCK)
-    assert main(["solve", str(file)]) == 1
+    with pytest.warns(ProblemWarning, match="outside of the limits: cart is 0.4 m"):
+        assert main(["solve", str(file)]) == 1
     output = capsys.readouterr().out
     assert "certified" not in output and "clearance" not in output
     assert "This path is not a solution. On it no pair comes within" in output

@@ -97,6 +97,16 @@ def hinged(low: float, high: float) -> pw.Config:
     return C
 
 
+def hurried(seconds: float) -> pw.KOMO:
+    """Return a quarter turn of a robot with limits of velocity."""
+    C = pw.load("panda")
+    komo = pw.KOMO(C, 1, 4, 1, duration_per_phase=seconds)
+    komo.add_motion_limits()
+    turned = C.q + 1.5 * np.eye(C.nq)[0]
+    komo.add_objective([1.0], FS.qItself, [], OT.eq, target=turned)
+    return komo
+
+
 def urdf(mesh: str) -> Callable[[Path], pw.Config]:
     """Load a robot that names a mesh."""
 
@@ -182,7 +192,7 @@ MISTAKES = {
     ),
     "a target in degrees": mistake(
         lambda: pose(arm(), FS.qItself, [], target=[45, 90]).solve(),
-        REPORT,
+        WARNING,
         "upper is 45 rad",
         "np.deg2rad",
     ),
@@ -327,6 +337,33 @@ MISTAKES = {
         r"position\(tip\): its target",
         r"farther than they reach \(1.000 m",
     ),
+    "a target too far for its time": mistake(
+        lambda: hurried(0.1).solve(),
+        REPORT,
+        r"its target is panda_joint1 0.69 s away .* slice 3 is at 0.1 s",
+        "more time .* free_durations",
+    ),
+    "more components than joints": mistake(
+        lambda: pose(arm(), FS.pose, ["tip"], target=[*GOAL, 0, 1, 0, 0]).solve(),
+        REPORT,
+        "sets 6 components .* 2 degrees of freedom",
+        "fewer components",
+    ),
+    "sizes one by one": mistake(
+        lambda: pw.Box(0.8, 0.8, 0.04),
+        ERROR,
+        "3 arguments",
+        r"Box\(\[0.8, 0.8, 0.04\]\)",
+    ),
+    "start for starts": mistake(
+        lambda: path(arm()).solve(start=2), ERROR, "'start'", "did you mean 'starts'"
+    ),
+    "a robot that stands on nothing": mistake(
+        lambda: arm().eval(FS.supportPolygon, "tip"),
+        ERROR,
+        "'tip' cannot fall",
+        'joint="free"',
+    ),
     "a goal for what has no joint": mistake(
         lambda: pose(arm(), FS.position, ["box"], target=GOAL).solve(),
         REPORT,
@@ -407,6 +444,7 @@ def test_a_mistake_is_told_with_its_remedy(name, tmp_path):
 
 
 RIGHT = {
+    "time enough": lambda: hurried(0.75).solve(),
     "radians": lambda: path(at([1.5, 0.7])).solve(),
     "a wheel that has turned often": lambda: path(wheel(90.3)).solve(),
     "a wheel at rest": lambda: path(wheel(6.0)).solve(),
