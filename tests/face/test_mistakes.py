@@ -341,7 +341,7 @@ MISTAKES = {
         lambda: hurried(0.1).solve(),
         REPORT,
         r"its target is panda_joint1 0.69 s away .* slice 3 is at 0.1 s",
-        "more time .* free_durations",
+        "more time .*free_durations",
     ),
     "more components than joints": mistake(
         lambda: pose(arm(), FS.pose, ["tip"], target=[*GOAL, 0, 1, 0, 0]).solve(),
