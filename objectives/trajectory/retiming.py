@@ -174,16 +174,22 @@ def _grid(ends: Float[np.ndarray, " ends"], size: int) -> Float[np.ndarray, " gr
 def _within_limits(timing: Timing, limits: Float[np.ndarray, "2 n"]) -> Timing:
     """Return a timing that is slower by what it exceeds the limits, everywhere."""
     # toppra keeps limits up to its tolerance, and speed at the ends of intervals only.
+    path, start, step = timing.path, timing.s[:-1], np.diff(timing.s)
+    before, after = timing.speed[:-1] ** 2, timing.speed[1:] ** 2
+    rate = (after - before) / (2 * step)
+    # It jumps at the ends, which may be nearer than rounding lets a sample be inside.
+    ddq = path.sample(start + step / 2)[2]
+    too_fast = too_hard = 0.0
     # Acceleration is linear in s within an interval, so that its ends tell the largest.
-    times = timing.times
-    a, b = times[:-1], times[1:]
-    inside = [a + f * (b - a) for f in (1e-6, 0.25, 0.5, 0.75, 1 - 1e-6)]
-    _, v, acceleration = timing.sample(np.concatenate(inside))
-    too_fast = float(np.max(np.abs(v) / limits[0], initial=0.0))
-    too_hard = float(np.max(np.abs(acceleration) / limits[1], initial=0.0))
-    return Timing(
-        timing.path, timing.s, timing.speed, max(1.0, too_fast, np.sqrt(too_hard))
-    )
+    for fraction in (0.0, 0.25, 0.5, 0.75, 1.0):
+        dq = path.sample(start + fraction * step)[1]
+        square = (1 - fraction) * before + fraction * after
+        v = np.abs(dq) * np.sqrt(square)[:, None] / limits[0]
+        acceleration = np.abs(ddq * square[:, None] + dq * rate[:, None]) / limits[1]
+        too_fast = max(too_fast, float(v.max(initial=0.0)))
+        too_hard = max(too_hard, float(acceleration.max(initial=0.0)))
+    factor = max(1.0, too_fast, np.sqrt(too_hard))
+    return Timing(path, timing.s, timing.speed, factor)
 
 
 def _toppra_path(toppra: Any, path: RoundedPath) -> Any:
