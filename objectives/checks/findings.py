@@ -97,7 +97,12 @@ def certain_conflicts(spec: ProblemSpec, tolerance: float) -> Iterator[str]:
         spec: the problem.
         tolerance: see `find_problems`.
     """
+    yield from unreachable_targets(spec)
+    yield from clearances_at_fixed_distance(spec, tolerance)
+
+
+def unreachable_targets(spec: ProblemSpec) -> Iterator[str]:
+    """Yield a sentence for each target that no path can meet, whatever is around."""
     yield from goals_outside_of_limits(spec)
     yield from targets_out_of_reach(spec)
     yield from targets_out_of_time(spec)
-    yield from clearances_at_fixed_distance(spec, tolerance)

@@ -19,7 +19,7 @@ from posewise.solvers import (
 from posewise.solvers.first_order import solve_first_order
 from posewise.solvers.interruptible import ProgressCallback
 
-from ..checks.findings import certain_conflicts
+from ..checks.findings import unreachable_targets
 from ..objective import OT, ObjectiveError
 from ..problem_spec import (
     CompiledProblem,
@@ -163,7 +163,7 @@ def _solutions_in_sequence(
             is_last = settings.starts == 1 and not is_retried
             is_last |= solutions[-1].status is Status.INTERRUPTED
             # Detours are planned for minutes where nothing can be found.
-            is_last = is_last or _is_hopeless(spec, solutions[-1], settings.tolerance)
+            is_last = is_last or _is_hopeless(spec, solutions[-1])
             if is_last or sum(s.feasible for s in solutions) >= wanted:
                 break
     except KeyboardInterrupt:
@@ -174,10 +174,10 @@ def _solutions_in_sequence(
     return solutions
 
 
-def _is_hopeless(spec: ProblemSpec, found: Solution, tolerance: float) -> bool:
+def _is_hopeless(spec: ProblemSpec, found: Solution) -> bool:
     """Return whether a solve failed, and no start can do better for certain."""
     is_failed = spec.is_certified and not found.feasible
-    return is_failed and any(True for _ in certain_conflicts(spec, tolerance))
+    return is_failed and any(True for _ in unreachable_targets(spec))
 
 
 def _first_order_ends(
