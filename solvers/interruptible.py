@@ -4,7 +4,6 @@ A round is one call of a compiled program, which advances by some number of iter
 This number decides how long a round takes, but not what the solve results in.
 """
 
-import sys
 import time
 from collections.abc import Callable
 from functools import lru_cache, partial
@@ -16,6 +15,7 @@ from jaxtyping import Float, PyTree
 
 from posewise.compilation.arrays import Array
 from posewise.compilation.packed_pytree import fetch, pack
+from posewise.compilation.progress import write_line
 
 from .augmented_lagrangian import NEWTON, Result, initial_state, resume_compiled, solve
 from .chain_problem import ChainProblem
@@ -87,7 +87,7 @@ class ProgressReporter:
             self.progress(get_progress())
         elif self.progress and now - self.last_report > REPORT_INTERVAL:
             seconds = now - self.began
-            print(f"posewise, {seconds:.0f} s: {get_progress()}", file=sys.stderr)
+            write_line(f"posewise, {seconds:.0f} s: {get_progress()}")
             self.last_report = now
 
 

@@ -13,6 +13,9 @@ class Status(IntEnum):
     BAD_INPUT = 4
     INTERRUPTED = 5
 
+    def __str__(self) -> str:
+        return self.name
+
     @property
     def message(self) -> str:
         """Return an explanation in a sentence or two.

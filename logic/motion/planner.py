@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from posewise.compilation.progress import break_silence
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError, ProblemWarning
 from posewise.robots.typing import FrameName
@@ -76,7 +77,7 @@ def plan_motion(
     world = C.copy()
     world.select_joints(list(machine.joints))
     search = _Search(tuple(steps), seed)
-    with warnings.catch_warnings():
+    with break_silence("planning the motion"), warnings.catch_warnings():
         # Ways that collide are tried and given up without a word.
         warnings.simplefilter("ignore", ProblemWarning)
         search.run(Situation(machine, world, _movable(C)))

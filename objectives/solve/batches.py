@@ -11,6 +11,7 @@ import numpy as np
 from jax.sharding import Mesh
 from jaxtyping import Int
 
+from posewise.compilation.progress import break_silence
 from posewise.robots.typing import StrPath
 from posewise.robots.validation import integer
 from posewise.solvers import Progress, ProgressReporter
@@ -61,6 +62,13 @@ def solve_batch(
     """Return the best solution of each problem; see `KOMO.solve_batch`."""
     if not problems.count:
         return []
+    with break_silence("preparing and solving", settings.progress is True):
+        return _solve_batch(problems, settings, batch_settings)
+
+
+def _solve_batch(
+    problems: ProblemBatch, settings: SolveSettings, batch_settings: BatchSettings
+) -> list[Solution]:
     mesh, tolerance = batch_settings.mesh, settings.tolerance
     if problems.specs[0].is_certified:
         _require_one_process(batch_settings)

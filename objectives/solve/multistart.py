@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
+from posewise.compilation.progress import break_silence
 from posewise.solvers import (
     BatchInputs,
     ProgressReporter,
@@ -64,21 +65,22 @@ def solve_starts(
     require_objectives(spec)
     report_progress = ProgressReporter(settings.progress)
     in_sequence = settings.starts == 1 or spec.is_certified
-    if settings.uses_newton_steps and not in_sequence:
-        problems = make_problem_batch([spec], {})
-        result = solve_problems(
-            problems, [0], settings, report_progress, max_solutions=max_solutions
+    with break_silence("preparing and solving", settings.progress is True):
+        if settings.uses_newton_steps and not in_sequence:
+            problems = make_problem_batch([spec], {})
+            result = solve_problems(
+                problems, [0], settings, report_progress, max_solutions=max_solutions
+            )
+            return make_solutions(problems, result, settings.tolerance, findings)
+        return _solutions_in_sequence(
+            spec,
+            compile_chain(spec),
+            settings,
+            report_progress,
+            max_solutions,
+            retry,
+            findings,
         )
-        return make_solutions(problems, result, settings.tolerance, findings)
-    return _solutions_in_sequence(
-        spec,
-        compile_chain(spec),
-        settings,
-        report_progress,
-        max_solutions,
-        retry,
-        findings,
-    )
 
 
 def solve_certified_batch(

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 
 from .drawn_scene import DrawnScene
 from .framing import body_boxes
-from .palette import body_roots
+from .palette import body_roots, robot_bodies
 from .viewer.viewable_world import ViewableWorld
 
 CONTAINER_OPACITY = 0.3
@@ -24,25 +24,22 @@ def hiding_frames(
 ) -> set[int]:
     """Return the frames of containers between the eye and what is inside them.
 
-    A body with a cavity is a container. What has its middle within the box about a
-    container is inside it: not each of its compartments need be annotated.
+    What has its middle within the box about another body, which is no robot, is inside
+    that: containers of files have no annotation.
 
     Args:
         world: The world.
         scene: Its triangles.
         eye: Direction to the eye.
     """
-    cavities = [region for region in world.regions if region.kind == "cavity"]
-    if not cavities:
-        return set()
     roots = np.array(body_roots(world.frames))
     boxes = body_boxes(world.frames, world.poses())
     hiding: set[int] = set()
-    for root in {int(roots[world.index(region.frame)]) for region in cavities}:
+    for root in set(boxes) - robot_bodies(world.frames):
         walls = np.flatnonzero(roots[scene.bodies] == root)
+        low, high = boxes[root].min(0), boxes[root].max(0)
         for content, box in boxes.items():
             middle = (box.min(0) + box.max(0)) / 2
-            low, high = boxes[root].min(0), boxes[root].max(0)
             if content == root or not ((low < middle) & (middle < high)).all():
                 continue
             points = np.concatenate([[middle], middle + SAMPLED_SHARE * (box - middle)])

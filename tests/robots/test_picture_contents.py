@@ -101,7 +101,6 @@ def cupboard(content: float) -> pw.Config:
     C.add_object("cupboard", walls)
     C.add_frame("back", "cupboard", position=[-0.2, 0, 0],
                 shape=pw.Box([0.02, 0.4, 0.4]))  # fmt: skip
-    C.add_region("cupboard", "inside", size=[0.38, 0.38, 0.38])
     C.add_frame("ball", joint="free", position=[content, 0, 0], shape=pw.Sphere(0.03))
     return C
 
