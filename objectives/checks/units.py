@@ -15,6 +15,8 @@ from posewise.robots.errors import first_few
 
 from ..problem_spec import ProblemSpec
 
+METRES = "Lengths are in metres: divide millimetres by 1000."
+"""What to do with millimetres."""
 FULL_TURN = 2 * np.pi
 MIN_DEGREE_RANGE = 2 * FULL_TURN
 """Range of limits from which they may be degrees [rad]: real joints turn less, or have
@@ -63,14 +65,23 @@ def likely_millimetres(spec: ProblemSpec) -> Iterator[str]:
     """Yield sentences on objects and places that are very likely in millimetres."""
     C = spec.config
     scale = spec.cache.scale.get((C.structure_key,), lambda: WorldScale.of(C.frames))
+    yield from lengths_in_millimetres(C, scale)
+
+
+def lengths_in_millimetres(C: Config, scale: WorldScale) -> Iterator[str]:
+    """Yield sentences on what is far too large or too far away for the robots.
+
+    Args:
+        C: the world.
+        scale: its scale; without robots nothing is told.
+    """
     if not len(scale.bases):
         return
-    remedy = "Lengths are in metres: divide millimetres by 1000."
     reach = f"all joints of the robot are within {scale.reach:.2g} m"
     if scale.huge:
         yield (
             f"Objects are far larger than the robot: {first_few(scale.huge)}, but"
-            f" {reach}. {remedy}"
+            f" {reach}. {METRES}"
         )
     farthest = max(MIN_DISTANCE, MIN_DISTANCE_RATIO * scale.reach)
     # No frame is farther than all origins and slides together: poses take longer.
@@ -82,7 +93,7 @@ def likely_millimetres(spec: ProblemSpec) -> Iterator[str]:
     far = gaps > farthest
     if far.any():
         parts = [f"{C.frames[i].name!r} ({gaps[i]:.4g} m)" for i in np.flatnonzero(far)]
-        yield f"Frames are very far from the robot: {first_few(parts)}. {remedy}"
+        yield f"Frames are very far from the robot: {first_few(parts)}. {METRES}"
 
 
 def tolerance_below_precision(tolerance: float) -> Iterator[str]:
