@@ -43,7 +43,7 @@ class WorldScale:
         limit = max(MIN_HUGE_SIZE, MIN_SIZE_RATIO * largest)
         huge = []
         for frame in frames:
-            size = max((_least_extent(g.shape) for g in frame.geometries), default=0.0)
+            size = max((least_extent(g.shape) for g in frame.geometries), default=0.0)
             if size >= limit:
                 huge.append(f"{frame.name!r} ({size:.4g} m across)")
         return cls(robots, largest, tuple(huge))
@@ -60,7 +60,7 @@ def _drives(frame: Frame) -> bool:
     return joint.limits is None or not np.isfinite(joint.limits[:, slides]).all()
 
 
-def _least_extent(shape: Shape) -> float:
+def least_extent(shape: Shape) -> float:
     """Return the extent of a solid along its shortest axis [m]; else 0.
 
     Meshes count 0 too, as their files would have to be read.
