@@ -54,7 +54,12 @@ class Placement:
     @property
     def message(self) -> str:
         """The status in a sentence, with lacks of room and objectives in conflict."""
-        return " ".join([*self._lacks, self.solution.message])
+        message = self.solution.message
+        if not self._lacks:
+            return message
+        # The general advice is to use more starts.
+        details = message.removeprefix(self.solution.status.message)
+        return " ".join(self._lacks) + details
 
     @property
     def _lacks(self) -> tuple[str, ...]:

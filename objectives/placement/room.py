@@ -1,8 +1,8 @@
 """Room for objects side by side: what they cover, and the area of what carries them.
 
 Both are seen from above. What an object covers is bounded from below in all of its
-orientations, so that a lack of room is certain, unless objects stand on a rim or beyond
-an edge.
+orientations. So there is a lack of room for certain, unless objects stand on a rim,
+beyond an edge, or askew above each other.
 """
 
 from collections.abc import Iterator, Sequence
@@ -50,9 +50,9 @@ def lacks_of_room(
         if covered > (1 + AREA_ERROR) * area:
             yield (
                 f"{len(objects)} objects do not fit on {support!r} side by side: seen"
-                f" from above they cover {1e4 * covered:.0f} cm², and within its edges"
-                f" there are {1e4 * area:.0f} cm². More starts do not help: take fewer"
-                f" or smaller objects, or a larger {support!r}."
+                f" from above they cover {1e4 * covered:.0f} cm² at least, and within its"
+                f" edges there are {1e4 * area:.0f} cm². More starts hardly help: take"
+                f" fewer or smaller objects, or a larger {support!r}."
             )
 
 
