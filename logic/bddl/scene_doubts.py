@@ -16,8 +16,8 @@ from .synset_sizes import BODY_BY_WORD, body_of_synset, has_known_size, synset_w
 from .taxonomy import is_known
 
 MIN_LOAD_EDGE = 0.35
-"""Longest horizontal edge from which a load is doubtful [m]: smaller things of the
-table of sizes, such as ice cubes, are too large in it."""
+"""Longest horizontal edge from which a load is doubtful [m]: smaller objects, such
+as ice cubes, are too large in the table of sizes."""
 MIN_EDGE_RATIO = 2.5
 """Horizontal edge of a load divided by that of its support from which it is."""
 

@@ -1,4 +1,4 @@
-"""What certainly keeps a hand from an object: its width, or the length of the arm.
+"""Reasons why a hand cannot hold an object: its width, or the length of the arm.
 
 Both are bounds that need no search, and tell more than that a search found nothing.
 """

@@ -8,8 +8,8 @@ from posewise.robots.typing import FrameName
 from ..geometry.messages import length
 
 MAX_GAP = 5e-3
-"""Distance up to which something may be what an object stands on [m]; less would tell
-of objects that were put down a little too high."""
+"""Distance up to which something may be what an object stands on [m]; with less,
+objects that were put down a little too high float."""
 
 
 def stands_on_nothing(C: Config, obj: FrameName, when: str) -> str:

@@ -48,8 +48,8 @@ def pick(
         yield Blocked("No hand is free.")
         return
     C, found = situation.world, []
-    if reason := _why_impossible(situation, step, hands, goals):
-        yield Blocked(reason)
+    if text := _why_impossible(situation, step, hands, goals):
+        yield Blocked(text)
         return
     by_hand = {hand.link: _grasps(C, step, hand) for hand in hands}
     if not any(by_hand.values()):

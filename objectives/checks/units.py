@@ -16,7 +16,7 @@ from posewise.robots.errors import first_few
 from ..problem_spec import ProblemSpec
 
 METRES = "Lengths are in metres: divide millimetres by 1000."
-"""What to do with millimetres."""
+"""Remedy for millimetres, a sentence."""
 FULL_TURN = 2 * np.pi
 MIN_DEGREE_RANGE = 2 * FULL_TURN
 """Range of limits from which they may be degrees [rad]: real joints turn less, or have

@@ -50,8 +50,8 @@ def lacks_of_room(
         if covered > (1 + AREA_ERROR) * area:
             yield (
                 f"{len(objects)} objects do not fit on {support!r} side by side: seen"
-                f" from above they cover {1e4 * covered:.0f} cm² at least, and within its"
-                f" edges there are {1e4 * area:.0f} cm². More starts hardly help: take"
+                f" from above they cover {1e4 * covered:.0f} cm² at least, and within"
+                f" its edges there are {1e4 * area:.0f} cm². More starts hardly help: take"
                 f" fewer or smaller objects, or a larger {support!r}."
             )
 

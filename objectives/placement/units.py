@@ -22,7 +22,7 @@ def movables_in_millimetres(C: Config, names: Sequence[FrameName]) -> Iterator[s
     """Yield a sentence on sizes of a placement that are very likely in millimetres.
 
     These are of movables that are as large as houses, or of supports that are far
-    larger than all movables. With robots `likely_millimetres` tells of them.
+    larger than all movables. Worlds with robots are left to `likely_millimetres`.
 
     Args:
         C: the world.
