@@ -51,8 +51,8 @@ def lacks_of_room(
             yield (
                 f"{len(objects)} objects do not fit on {support!r} side by side: seen"
                 f" from above they cover {1e4 * covered:.0f} cm² at least, and within"
-                f" its edges there are {1e4 * area:.0f} cm². More starts hardly help: take"
-                f" fewer or smaller objects, or a larger {support!r}."
+                f" its edges there are {1e4 * area:.0f} cm². More starts hardly help:"
+                f" take fewer or smaller objects, or a larger {support!r}."
             )
 
 
