@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from posewise.robots.kinematics.manifold import difference
 from posewise.robots.typing import MatrixLike, VectorLike
-from posewise.robots.validation import float_array
+from posewise.robots.validation import float_array, require_finite
 
 from .objective import ObjectiveError
 from .problem_spec import ProblemSpec
@@ -71,10 +71,9 @@ def parse_start_velocity(
 
 def _finite_vector(label: str, given: Any, n: int) -> Float[np.ndarray, " n"]:
     values = float_array(label, given, f"({n},) numbers", ObjectiveError)
-    if values.shape != (n,) or not np.isfinite(values).all():
-        raise ObjectiveError(
-            f"{label} has shape {values.shape}, expected ({n},): finite numbers."
-        )
+    require_finite(label, values, ObjectiveError)
+    if values.shape != (n,):
+        raise ObjectiveError(f"{label} has shape {values.shape}, expected ({n},).")
     return values
 
 
@@ -108,10 +107,11 @@ def parse_waypoints(
     C = spec.config
     shape = spec.num_phases, C.nq
     points = float_array("waypoints", waypoints, f"{shape} numbers", ObjectiveError)
-    if points.shape != shape or not np.isfinite(points).all():
+    require_finite("waypoints", points, ObjectiveError)
+    if points.shape != shape:
         raise ObjectiveError(
-            f"waypoints have shape {points.shape}, expected {shape}: finite"
-            " coordinates at the end of each phase."
+            f"waypoints have shape {points.shape}, expected {shape}: the coordinates at"
+            " the end of each phase."
         )
     path = waypoint_path(
         C.q, points, spec.slices_per_phase, spec.T, C.quaternions, linear

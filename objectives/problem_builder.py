@@ -12,7 +12,7 @@ from posewise.features import FS, Feature
 from posewise.features.typing import Order, ScaleLike, SymbolLike, TargetLike
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName, Frames, MatrixLike, VectorLike
-from posewise.robots.validation import float_array, integer, number
+from posewise.robots.validation import float_array, integer, number, require_finite
 
 from .chain.contact_forces import ActiveContact, activate_contact
 from .chain.courses import Course, make_course
@@ -277,10 +277,11 @@ def make_courses(
     expected = f"({T}, 7), ({T}, 3), or one row more, for the start"
     values = float_array("poses", poses, f"{expected}, numbers", ObjectiveError)
     shapes = [(n, d) for n in (T, T + 1) for d in (3, 7)]
-    if values.shape not in shapes or not np.isfinite(values).all():
+    require_finite("poses", values, ObjectiveError)
+    if values.shape not in shapes:
         raise ObjectiveError(
-            f"poses have shape {values.shape}, expected {expected}: finite positions,"
-            " or poses (px, py, pz, w, x, y, z)."
+            f"poses have shape {values.shape}, expected {expected}: positions, or poses"
+            " (px, py, pz, w, x, y, z)."
         )
     if values.shape[1] == 7 and not values[:, 3:].any(1).all():
         raise ObjectiveError(

@@ -20,7 +20,7 @@ from .chain.contact_paths import contact_forces_along_path
 from .chain.modes import ModeSequence, build_modes
 from .checks.findings import certain_conflicts
 from .checks.hints import hints_on_violated
-from .checks.units import REMEDY, lengths_beyond_metres
+from .checks.units import METRES, lengths_beyond_metres
 from .clearance.avoidance import CollisionAvoidance
 from .clearance.motion_model import motion_parts
 from .clearance.path_clearance import PathClearance, path_clearance
@@ -342,7 +342,7 @@ class Solution:
                 told = [text for text in conflicts if text not in self.findings]
                 lines += [f"from any start: {text}" for text in told]
                 lines += hints_on_violated(spec, [r.objective for r in violated])
-                if not any(REMEDY in line for line in lines):
+                if not any(METRES in line for line in lines):
                     lines += lengths_beyond_metres(spec)
             lines += self.colliding_pairs()
         return "\n".join(lines)

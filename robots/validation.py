@@ -99,3 +99,23 @@ def float_array(
         return np.array(value, float)
     except CONVERSION_ERRORS:
         raise error(f"{label} is {value!r}, expected {expected}.") from None
+
+
+def require_finite(
+    label: str, array: np.ndarray, error: type[ValueError] = ConfigError
+) -> None:
+    """Raise an error that tells where an array has NaN or infinity, if it has.
+
+    Args:
+        label: of the array, the subject of the message.
+        array: of any shape.
+        error: class of the error.
+    """
+    bad = np.argwhere(~np.isfinite(array))
+    if len(bad):
+        first = tuple(bad[0].tolist())
+        others = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
+        raise error(
+            f"{label}: {array[first]} at index {list(first)}{others}, expected finite"
+            " numbers."
+        )

@@ -34,6 +34,7 @@ VALIDATES_ITSELF = frozenset(
     posewise.logic.formulas.quantifiers
     posewise.logic.formulas.temporal
     posewise.logic.motion.activity
+    posewise.logic.motion.plan
     posewise.logic.motion.planner
     posewise.logic.motion.steps
     posewise.logic.parameter_fit

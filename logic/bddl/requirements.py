@@ -75,7 +75,7 @@ def requirements_of(problem: Problem) -> Requirements:
     abilities: dict[str, set[str]] = {}
     rooms: dict[str, str] = {}
     for condition in (*problem.init, *problem.goal):
-        for predicate, *terms in _ground_atoms(condition, problem, {}):
+        for predicate, *terms in ground_atoms(condition, problem, {}):
             if predicate == IN_ROOM:
                 rooms.setdefault(terms[0], terms[1])
             elif predicate in ABILITY_BY_PREDICATE:
@@ -93,7 +93,7 @@ def requirements_of(problem: Problem) -> Requirements:
     moved = {
         terms[0]
         for condition in problem.goal
-        for predicate, *terms in _ground_atoms(condition, problem, {})
+        for predicate, *terms in ground_atoms(condition, problem, {})
         if predicate in PLACE_PREDICATES and category_of[terms[0]] != FLOOR
     }
     return Requirements(
@@ -110,7 +110,7 @@ def substances_of(problem: Problem) -> dict[str, str]:
     category_of = problem.category_of
     used, placed = set[str](), set[str]()
     for condition in (*problem.init, *problem.goal):
-        for predicate, *terms in _ground_atoms(condition, problem, {}):
+        for predicate, *terms in ground_atoms(condition, problem, {}):
             if predicate in SUBSTANCE_PREDICATES:
                 used.add(category_of[terms[1]])
             elif predicate in (*PLACE_PREDICATES, "onfloor"):
@@ -128,7 +128,7 @@ def impermanent_objects(problem: Problem) -> frozenset[str]:
     return frozenset(
         term
         for condition in (*problem.init, *problem.goal)
-        for predicate, *terms in _ground_atoms(condition, problem, {})
+        for predicate, *terms in ground_atoms(condition, problem, {})
         if predicate in ("future", "real")
         for term in terms
         if term not in substances
@@ -139,7 +139,7 @@ def _frozen(table: Mapping[str, set[str]]) -> dict[str, frozenset[str]]:
     return {key: frozenset(values) for key, values in table.items()}
 
 
-def _ground_atoms(
+def ground_atoms(
     condition: Form, problem: Problem, variables: Mapping[str, str]
 ) -> Iterator[list[str]]:
     """Yield predicates and terms for all instances that variables may stand for.
@@ -157,7 +157,7 @@ def _ground_atoms(
         pieces = parse_quantifier(condition)
         for instances in product(*(problem.objects[c] for c in pieces.categories)):
             inner = dict(zip(pieces.variables, instances, strict=True))
-            yield from _ground_atoms(pieces.body, problem, {**variables, **inner})
+            yield from ground_atoms(pieces.body, problem, {**variables, **inner})
     else:
         for part in condition[1:]:
-            yield from _ground_atoms(part, problem, variables)
+            yield from ground_atoms(part, problem, variables)

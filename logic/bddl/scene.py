@@ -1,5 +1,6 @@
 """Worlds for problems: rooms, floors, furniture and loose objects, without contact."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, sqrt
@@ -8,6 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.robots.config import Config
+from posewise.robots.errors import ProblemWarning
 from posewise.robots.geometry.shapes import Box
 from posewise.robots.validation import integer
 from posewise.robots.world.rooms import Room, RoomMap
@@ -22,6 +24,7 @@ from .primitive_bodies import (
 )
 from .problem import Problem
 from .requirements import requirements_of, substances_of
+from .scene_doubts import scene_doubts
 
 MAP_RESOLUTION = 0.1
 """Edge of the cells of the room map [m]."""
@@ -47,6 +50,9 @@ def make_scene(problem: Problem, seed: int = 0) -> Config:
     abilities that the problem's states need, and those that the package bddl knows.
     Substances are no objects.
 
+    It warns of synsets that neither that table nor bddl knows, and of supports far
+    smaller than what is on them, as after a swap of terms.
+
     Args:
         problem: as `load` reads it.
         seed: of the order in which objects stand.
@@ -55,9 +61,12 @@ def make_scene(problem: Problem, seed: int = 0) -> Config:
         ConfigError: if the seed is no integer >= 0.
     """
     seed = integer("seed", seed, "an integer >= 0", lambda s: s >= 0)
+    by_category = specs_by_category(problem)
+    for doubt in scene_doubts(problem, by_category):
+        warnings.warn(doubt, ProblemWarning, stacklevel=2)
     specs = {
         instance: spec
-        for category, spec in specs_by_category(problem).items()
+        for category, spec in by_category.items()
         for instance in problem.objects[category]
         if instance not in substances_of(problem)
     }

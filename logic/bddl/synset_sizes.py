@@ -124,6 +124,21 @@ def body_of_synset(synset: str) -> BodySpec:
     By its word, `electric_refrigerator` of electric_refrigerator.n.01; else by the last
     part of the word, `refrigerator`; else `DEFAULT_BODY`.
     """
-    word = synset.partition(".")[0]
-    last = word.rpartition("_")[2]
+    word, last = _words(synset)
     return BODY_BY_WORD.get(word) or BODY_BY_WORD.get(last, DEFAULT_BODY)
+
+
+def has_known_size(synset: str) -> bool:
+    """Return whether the body of a synset is that of its word, not the default one."""
+    return any(word in BODY_BY_WORD for word in _words(synset))
+
+
+def synset_word(synset: str) -> str:
+    """Return the word of a synset, `electric_refrigerator` of its first sense."""
+    return synset.partition(".")[0]
+
+
+def _words(synset: str) -> tuple[str, str]:
+    """Return the word of a synset, and the last part of it."""
+    word = synset_word(synset)
+    return word, word.rpartition("_")[2]

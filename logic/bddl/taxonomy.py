@@ -30,6 +30,11 @@ def properties_of(synset: str) -> dict[str, dict[str, Any]]:
     return known
 
 
+def is_known(synset: str) -> bool:
+    """Return whether bddl knows a synset; it knows none where it is not installed."""
+    return bool(properties_of(synset))
+
+
 def is_substance(synset: str) -> bool:
     """Return whether bddl knows a synset as a substance."""
     return "substance" in properties_of(synset)

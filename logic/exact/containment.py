@@ -1,5 +1,6 @@
 """Containment: a centre of mass that another object surrounds."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,6 +37,9 @@ from ..relaxed.containment import (
 )
 from ..relaxed.object_features import object_pair
 from .verdict import SemanticPredicate, Verdict
+
+MIN_STACK_HEIGHT = 1.5
+"""Least height of the centre of an object that stands on another one, in heights."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +131,13 @@ class InsideOf(SemanticPredicate):
             return around
         in_box = Inequality(pair.feature(in_box_rows(own_axes)))
         return Conjunction((in_box, around))
+
+    def rests_on(self, C: Config) -> Iterator[tuple[FrameName, FrameName]]:
+        """Yield a, if b is too flat for the centres of two that are on each other."""
+        low, high = bounding_box(find_object(C, self.b, self.a))
+        a, b = bounding_box(find_object(C, self.a, self.b))
+        if high[2] - low[2] < MIN_STACK_HEIGHT * (b - a).min():
+            yield self.a, self.b
 
     def start_region(
         self, C: Config, name: FrameName

@@ -104,6 +104,10 @@ class OnTopOf(SemanticPredicate):
                 f" swap them, or let {self.a!r} move, too."
             )
 
+    def rests_on(self, C: Config) -> Iterator[tuple[FrameName, FrameName]]:
+        """Yield a, which touches b."""
+        yield self.a, self.b
+
     def start_region(
         self, C: Config, name: FrameName
     ) -> Float[np.ndarray, "2 3"] | None:

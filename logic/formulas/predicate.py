@@ -170,6 +170,10 @@ class Predicate(ABC):
         """Yield sentences on why it is very likely not meant as it is; here none."""
         yield from ()
 
+    def rests_on(self, C: Config) -> Iterator[tuple[FrameName, FrameName]]:
+        """Yield objects with what they must be on or in, side by side; here none."""
+        yield from ()
+
     def start_region(
         self, C: Config, name: FrameName
     ) -> Float[np.ndarray, "2 3"] | None:
@@ -528,6 +532,10 @@ class And(CountingConnective):
     def doubts(self, C: Config) -> Iterator[str]:
         for part in self.parts:
             yield from part.doubts(C)
+
+    def rests_on(self, C: Config) -> Iterator[tuple[FrameName, FrameName]]:
+        for part in self.parts:
+            yield from part.rests_on(C)
 
     def start_region(
         self, C: Config, name: FrameName

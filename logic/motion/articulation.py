@@ -14,6 +14,7 @@ from posewise.robots.typing import FrameName
 from ..exact.joint_openness import Open as IsOpen
 from ..exact.joint_openness import OpeningJoint
 from .course import Course
+from .feasibility import why_no_grasp
 from .grasp import Grasp
 from .grasps import find_grasps
 from .hand import SLIDING, Hand
@@ -79,6 +80,9 @@ def move_joint(
     for joint, hand in product(joints, hands):
         link = moved_link(situation.world, joint.name)
         grasps = find_grasps(situation.world, step.obj, hand, MAX_GRASPS, part=link)
+        if not grasps:
+            yield Blocked(why_no_grasp(situation.world, step.obj, [hand], link))
+            continue
         found = grasp_keyframes(situation, hand, link, grasps, seed)
         if not found:
             yield Blocked(f"No grasp of {link!r} can be reached without a collision.")

@@ -8,6 +8,7 @@ and the walls of bowls are found in the same way.
 
 from collections.abc import Iterator
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -76,20 +77,48 @@ def find_grasps(
     """
     whole = find_object(C, obj)
     group = whole if part is None else subtree_group(C, part)
-    lines = _object_lines(group)
     grasps = []
     com = _in_object(group, np.asarray(centre_of_mass(group))[None])[0]
-    for origin, closing, approach in _frames(group, lines, hand):
-        R = np.stack([closing, np.cross(-approach, closing), -approach], -1)
-        middle, width = _contact(group, origin, R, hand.max_width - 2 * CLEARANCE)
-        if width <= 0:
-            continue
-        score = 1 / (1 + float(np.linalg.norm(middle - com)))
+    for contact in _contacts(group, hand, hand.max_width - 2 * CLEARANCE):
+        score = 1 / (1 + float(np.linalg.norm(contact.middle - com)))
+        closing, approach = contact.R[:, 0], -contact.R[:, 2]
         across = _axis(closing).removeprefix("-")
-        name = f"{width * 1e3:.0f} mm across {across}, along {_axis(approach)}"
-        pose = make_pose(middle, matrix_to_quat(R))
-        grasps.append(Grasp(pose, width, score, name))
+        name = f"{contact.width * 1e3:.0f} mm across {across}, along {_axis(approach)}"
+        pose = make_pose(contact.middle, matrix_to_quat(contact.R))
+        grasps.append(Grasp(pose, contact.width, score, name))
     return _distinct(GripperShape(C, hand), group, whole, grasps, limit)
+
+
+def least_width(
+    C: Config, obj: FrameName, hand: Hand, *, part: FrameName | None = None
+) -> float:
+    """Return the least width at which a hand of any opening could hold an object [m].
+
+    Arguments are those of `find_grasps`. Infinite without flat, opposite surfaces.
+    """
+    group = find_object(C, obj) if part is None else subtree_group(C, part)
+    widths = [contact.width for contact in _contacts(group, hand, np.inf)]
+    return min(widths, default=np.inf)
+
+
+class _Contact(NamedTuple):
+    """Two pads that touch flat, opposite surfaces of an object, in its frame."""
+
+    middle: Float[np.ndarray, "3"]
+    """Point between the contacts."""
+    width: float
+    """Distance of the contacts [m]."""
+    R: Float[np.ndarray, "3 3"]
+    """Orientation of the gripper's frame."""
+
+
+def _contacts(group: FrameGroup, hand: Hand, max_width: float) -> Iterator[_Contact]:
+    """Yield contacts of a hand, wherever lines across bodies give any."""
+    for origin, closing, approach in _frames(group, _object_lines(group), hand):
+        R = np.stack([closing, np.cross(-approach, closing), -approach], -1)
+        middle, width = _contact(group, origin, R, max_width)
+        if width > 0:
+            yield _Contact(middle, width, R)
 
 
 def _frames(

@@ -7,6 +7,7 @@ from jaxtyping import Float
 
 from posewise.robots.kinematics.transforms import pose_inverse, pose_multiply
 
+from .feasibility import why_no_grasp
 from .grasps import find_grasps
 from .hand import Hand
 from .keyframes import solve_keyframes
@@ -93,6 +94,8 @@ def _hand_over_at(
     ready = situation.at(given.q)
     of_giver = [*robot.arm(taker, of_others=True), *robot.base_joints]
     grasps = find_grasps(ready.world, obj, taker, MAX_GRASPS)
+    if not grasps:
+        raise Blocked(why_no_grasp(ready.world, obj, [taker]))
     found = grasp_keyframes(ready, taker, obj, grasps, seed, of_giver)
     if not found:
         raise Blocked(f"The other hand cannot grasp {obj!r} beside the first.")

@@ -5,9 +5,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from jaxtyping import Float
 
+from posewise.robots.config import Config
 from posewise.robots.typing import FrameName
 
 from ..exact.contact import InContactWith
+from ..geometry.messages import length
+from .feasibility import out_of_reach, why_no_grasp
 from .grasp import Grasp
 from .grasps import find_grasps
 from .hand import Hand
@@ -44,10 +47,16 @@ def pick(
     if not hands:
         yield Blocked("No hand is free.")
         return
-    found = []
+    C, found = situation.world, []
+    if text := _why_impossible(situation, step, hands, goals):
+        yield Blocked(text)
+        return
+    by_hand = {hand.link: _grasps(C, step, hand) for hand in hands}
+    if not any(by_hand.values()):
+        yield Blocked(why_no_grasp(C, step.obj, hands))
+        return
     for hand in hands:
-        grasps = [step.grasp] if step.grasp else []
-        grasps = grasps or find_grasps(situation.world, step.obj, hand, MAX_GRASPS)
+        grasps = by_hand[hand.link]
         keyframes = grasp_keyframes(situation, hand, step.obj, grasps, seed)
         found += [(keyframe, hand, grasp) for keyframe, grasp in keyframes]
     if not found:
@@ -66,6 +75,37 @@ def pick(
             yield reason
     if useless:
         yield Blocked(f"{step.obj!r} cannot be put down as it can be grasped.")
+
+
+def _grasps(C: Config, step: Pick, hand: Hand) -> list[Grasp]:
+    """Return the grasp of a step, or those that are found."""
+    if step.grasp is not None:
+        return [step.grasp]
+    return find_grasps(C, step.obj, hand, MAX_GRASPS)
+
+
+def _why_impossible(
+    situation: Situation,
+    step: Pick,
+    hands: Sequence[Hand],
+    goals: Sequence[Float[np.ndarray, "7"]],
+) -> str:
+    """Return why no hand can do a step, as far as no search is needed; else ""."""
+    C, robot, obj = situation.world, situation.robot, step.obj
+    widest = max(hand.max_width for hand in hands)
+    if step.grasp is not None and step.grasp.width > widest:
+        return (
+            f"The grasp of {obj!r} is {length(step.grasp.width)} wide, and the hand"
+            f" opens {length(widest)}."
+        )
+    for poses, what in (
+        ([C.pose(obj)], f"{obj!r} is"),
+        (goals, f"{obj!r} is to be put down, at the nearest,"),
+    ):
+        far = [out_of_reach(C, robot, hand, obj, poses) for hand in hands]
+        if all(far):
+            return f"{what} {far[0]}"
+    return ""
 
 
 def _can_be_put_down(

@@ -8,6 +8,7 @@ from jaxtyping import Float
 from posewise.robots.kinematics.transforms import pose_inverse, pose_multiply
 from posewise.robots.typing import FrameName
 
+from .feasibility import out_of_reach
 from .hand import Hand
 from .keyframes import Keyframe, solve_keyframes
 from .manoeuvre import Blocked, follow, lifted, nearby, stands
@@ -94,6 +95,9 @@ def place(
         yield Blocked(f"No free place was found for {step.obj!r}.")
         return
     hand = grip.hand
+    if far := out_of_reach(situation.world, situation.robot, hand, step.obj, goals):
+        yield Blocked(f"{step.obj!r} is to be put down, at the nearest, {far}")
+        return
     X_hand_obj = relative(situation.world, step.obj, hand.link)
     found = place_keyframes(situation, hand, X_hand_obj, goals, seed)
     if not found:

@@ -15,6 +15,7 @@ from posewise.objectives.report.viewing import view_worlds
 from posewise.objectives.trajectory.trajectory import Trajectory
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName, StrPath
+from posewise.robots.validation import integer
 from posewise.robots.visual.viewer import View
 
 from .hand import Hand
@@ -68,6 +69,8 @@ class MotionPlan:
     """Why planning failed, in a sentence; empty if it did not."""
     seconds: float = 0.0
     """Time that planning took [s]."""
+    doubts: tuple[str, ...] = ()
+    """Sentences on what is very likely not meant, such as objects in the air."""
 
     @property
     def solved(self) -> bool:
@@ -109,8 +112,21 @@ class MotionPlan:
         return np.cumsum(np.concatenate([np.zeros(1), *tau]))
 
     def world_at(self, t: int) -> Config:
-        """Return the world in a slice of `path` (-1: the last), with what is held."""
-        t = range(len(self.path))[t]
+        """Return the world in a slice of `path` (-1: the last), with what is held.
+
+        For the world at a time in seconds take the slice nearest to it,
+        `abs(plan.times - seconds).argmin()`.
+
+        Raises:
+            ObjectiveError: for a slice that does not exist.
+        """
+        T = len(self.path)
+        expected = (
+            f"a slice of the path from 0 to {T - 1} (-1: the last). Slice"
+            " abs(plan.times - s).argmin() is the one nearest to s seconds, and"
+            " plan.resample(dt) has the joints at a fixed rate"
+        )
+        t = integer("t", t, expected, lambda t: -T <= t < T, ObjectiveError) % T
         if t == 0:
             return self.start.copy()
         for segment in self.segments:
@@ -198,7 +214,8 @@ class MotionPlan:
             if choice.grasp is not None:
                 lines.append(f"  {choice.hand}: {choice.grasp.name}")
             lines.append(f"  {'+' if result.effect else '-'} {result.reason}")
-        return "\n".join([*lines, *([self.reason] if self.reason else [])])
+        lines += [self.reason] if self.reason else []
+        return "\n".join([*lines, *(f"! {doubt}" for doubt in self.doubts)])
 
 
 def _joined(parts: Sequence[Trajectory]) -> Trajectory:

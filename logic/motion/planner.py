@@ -11,7 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from posewise.compilation.progress import break_silence
+from posewise.objectives.checks.units import lengths_in_millimetres
 from posewise.robots.config import Config
+from posewise.robots.contact.world_scale import WorldScale
 from posewise.robots.errors import ConfigError, ProblemWarning
 from posewise.robots.typing import FrameName
 
@@ -19,6 +21,7 @@ from ..errors import PredicateError
 from ..exact.joint_openness import Open as IsOpen
 from ..geometry.frame_groups import find_object
 from .articulation import move_joint, moved_link, moving_joints
+from .floating import stands_on_nothing
 from .handover import handover
 from .manoeuvre import Blocked
 from .outcome import Outcome
@@ -56,6 +59,8 @@ def plan_motion(
 
     Returns:
         The plan. If a step could not be done: the steps before it, and the reason.
+        Its `doubts`, of objects that stand on nothing and of lengths that look like
+        millimetres, are warnings, too.
 
     Raises:
         ConfigError: for unknown names, a robot without joints or hands, and an object
@@ -74,6 +79,10 @@ def plan_motion(
         hand = None if isinstance(step, Hold | Until | Place) else step.hand
         if hand is not None:
             machine.hand(hand)
+    moved = dict.fromkeys(step.obj for step in steps if isinstance(step, Pick | Push))
+    doubts = [*lengths_in_millimetres(C, WorldScale.of(C.frames))]
+    doubts += [text for obj in moved if (text := stands_on_nothing(C, obj, "At first"))]
+    _warn(doubts)
     world = C.copy()
     world.select_joints(list(machine.joints))
     search = _Search(tuple(steps), seed)
@@ -83,6 +92,8 @@ def plan_motion(
         search.run(Situation(machine, world, _movable(C)))
     done = search.best
     failed = len(done) < len(steps)
+    after = _floating_after(done, steps)
+    _warn(after)
     return MotionPlan(
         status=MotionStatus.FAILED if failed else MotionStatus.SOLVED,
         steps=tuple(
@@ -95,7 +106,23 @@ def plan_motion(
         hands=machine.hands,
         reason=search.reason if failed else "",
         seconds=time.perf_counter() - started,
+        doubts=(*doubts, *after),
     )
+
+
+def _floating_after(done: Sequence[Outcome], steps: Sequence[Step]) -> list[str]:
+    """Return a sentence for each step after which its object stands on nothing."""
+    found = []
+    for k, (step, outcome) in enumerate(zip(steps, done, strict=False)):
+        if isinstance(step, Place | Push):
+            when = f"After step {k} ({type(step).__name__})"
+            found.append(stands_on_nothing(outcome.after.world, step.obj, when))
+    return [text for text in found if text]
+
+
+def _warn(doubts: Sequence[str]) -> None:
+    for doubt in doubts:
+        warnings.warn(doubt, ProblemWarning, stacklevel=3)
 
 
 def _checked(steps: object) -> Sequence[Step]:

@@ -9,7 +9,7 @@ from posewise.features.motions import GRAVITY
 from posewise.robots.config import Config
 from posewise.robots.simulation.masses import frame_masses
 from posewise.robots.typing import MatrixLike
-from posewise.robots.validation import float_array, number
+from posewise.robots.validation import float_array, number, require_finite
 
 from ..geometry.frame_groups import centre_of_mass, find_object, require_shapes
 from .errors import TraceError
@@ -50,7 +50,8 @@ def path_trace(
     """
     expected = f"(T, {C.nq}) finite numbers"
     array = float_array("path", path, expected, TraceError)
-    if array.ndim != 2 or array.shape[1] != C.nq or not np.isfinite(array).all():
+    require_finite("path", array, TraceError)
+    if array.ndim != 2 or array.shape[1] != C.nq:
         raise TraceError(f"path has shape {array.shape}, expected {expected}.")
     dt = number("dt", dt, "> 0 s", lambda x: x > 0, TraceError)
     max_gap = number("max_gap", max_gap, ">= 0 m", lambda x: x >= 0, TraceError)

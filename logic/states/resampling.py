@@ -6,7 +6,7 @@ from jaxtyping import Float
 from posewise.objectives.interval import SliceInterval
 from posewise.robots.config import Config
 from posewise.robots.typing import MatrixLike
-from posewise.robots.validation import float_array, number
+from posewise.robots.validation import float_array, number, require_finite
 
 from ..errors import PredicateError
 from .thermal_rules import DEFAULT_STEP
@@ -35,10 +35,11 @@ def resample(
         PredicateError: if the path does not fit the world, or a time is not > 0.
     """
     slices = float_array("path", path, f"(T, {C.nq}) numbers", PredicateError)
-    if slices.ndim != 2 or slices.shape[1] != C.nq or not np.isfinite(slices).all():
+    require_finite("path", slices, PredicateError)
+    if slices.ndim != 2 or slices.shape[1] != C.nq:
         raise PredicateError(
-            f"path has shape {slices.shape}, expected (T, {C.nq}) finite numbers: one"
-            " configuration for each slice."
+            f"path has shape {slices.shape}, expected (T, {C.nq}): one configuration"
+            " for each slice."
         )
 
     def positive(name: str, value: float) -> float:

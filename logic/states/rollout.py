@@ -14,7 +14,7 @@ from jaxtyping import Float
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError, unknown_name
 from posewise.robots.typing import Array, Frames, MatrixLike, VectorLike
-from posewise.robots.validation import float_array, number
+from posewise.robots.validation import float_array, number, require_finite
 from posewise.robots.world.object_states import AMBIENT_TEMPERATURE, ObjectState
 
 from .thermal_range import HeatSemantics
@@ -163,9 +163,10 @@ def _checked_series(
     what: str, values: object, steps: int
 ) -> Float[np.ndarray, " steps"]:
     array = float_array(what, values, f"({steps},) numbers")
-    if array.shape != (steps,) or not np.isfinite(array).all() or (array < 0).any():
+    require_finite(what, array)
+    if array.shape != (steps,) or (array < 0).any():
         raise ConfigError(
-            f"{what} has shape {array.shape}, expected ({steps},) finite numbers >= 0:"
+            f"{what} has shape {array.shape}, expected ({steps},) numbers >= 0:"
             " one for each step of the path."
         )
     return array

@@ -6,6 +6,7 @@ from typing import Protocol, runtime_checkable
 
 from posewise.robots.config import Config
 from posewise.robots.errors import ProblemWarning
+from posewise.robots.typing import FrameName
 
 
 @runtime_checkable
@@ -14,6 +15,18 @@ class HasDoubts(Protocol):
 
     def doubts(self, C: Config) -> Iterator[str]:
         """Yield sentences on what is doubtful in a world whose movables have joints."""
+        ...
+
+
+@runtime_checkable
+class NamesSupports(Protocol):
+    """A constraint that wants objects to be on or in others."""
+
+    def rests_on(self, C: Config) -> Iterator[tuple[FrameName, FrameName]]:
+        """Yield objects, each with another one in which or on which it must be.
+
+        None of those in it can be on top of each other instead.
+        """
         ...
 
 

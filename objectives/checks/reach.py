@@ -18,6 +18,7 @@ from posewise.robots.world.frame import Joint
 from ..chain.modes import original_name
 from ..objective import OT, Objective
 from ..problem_spec import ProblemSpec, mode_sequence
+from .units import METRES
 
 ABSOLUTE = FS.position.symbol, FS.pose.symbol
 DIFFERENCES = FS.positionDiff.symbol, FS.poseDiff.symbol
@@ -25,7 +26,7 @@ RELATIVE = FS.positionRel.symbol, FS.poseRel.symbol
 REACH_TOLERANCE = 1e-6
 """Excess over the reach that is no finding [m]; more ignores larger ones."""
 
-MIN_MILLIMETRES = 50.0
+MIN_MILLIMETRES = 20.0
 """Distance divided by the reach from which a target may be in millimetres."""
 
 
@@ -48,14 +49,14 @@ def targets_out_of_reach(spec: ProblemSpec) -> Iterator[str]:
                 f"{objective.name}: its target {np.round(place, 4).tolist()} is"
                 f" {distance:.3f} m from the base of the joints that move"
                 f" {original_name(frame)!r}, farther than they reach ({reach:.3f}"
-                f" m, all links stretched out).{_unit_hint(distance, reach)}"
+                f" m, all links stretched out).{unit_hint(distance, reach)}"
             )
 
 
-def _unit_hint(distance: float, reach: float) -> str:
+def unit_hint(distance: float, reach: float) -> str:
     """Return a hint at millimetres if a distance is within reach once divided."""
     is_likely = MIN_MILLIMETRES * reach < distance < 1000 * reach
-    return " Lengths are in metres: divide millimetres by 1000." if is_likely else ""
+    return f" {METRES}" if is_likely else ""
 
 
 def _sets_position(objective: Objective) -> bool:

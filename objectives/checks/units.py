@@ -15,6 +15,8 @@ from posewise.robots.errors import first_few
 
 from ..problem_spec import ProblemSpec
 
+METRES = "Lengths are in metres: divide millimetres by 1000."
+"""Remedy for millimetres, a sentence."""
 FULL_TURN = 2 * np.pi
 MIN_DEGREE_RANGE = 2 * FULL_TURN
 """Range of limits from which they may be degrees [rad]: real joints turn less, or have
@@ -28,7 +30,6 @@ MIN_DISTANCE_RATIO = 100.0
 MAX_METRES = 20.0
 """Size of an object, or distance, from which it may be in millimetres where a problem
 was not solved [m]."""
-REMEDY = "Lengths are in metres: divide millimetres by 1000."
 ROUNDING_ERRORS = 10.0
 """Rounding errors of numbers near 1, in a row of a feature, as multiples of epsilon."""
 
@@ -67,13 +68,23 @@ def likely_millimetres(spec: ProblemSpec) -> Iterator[str]:
     """Yield sentences on objects and places that are very likely in millimetres."""
     C = spec.config
     scale = spec.cache.scale.get((C.structure_key,), lambda: WorldScale.of(C.frames))
+    yield from lengths_in_millimetres(C, scale)
+
+
+def lengths_in_millimetres(C: Config, scale: WorldScale) -> Iterator[str]:
+    """Yield sentences on what is far too large or too far away for the robots.
+
+    Args:
+        C: the world.
+        scale: its scale; without robots nothing is told.
+    """
     if not len(scale.bases):
         return
     reach = f"all joints of the robot are within {scale.reach:.2g} m"
     if scale.huge:
         yield (
             f"Objects are far larger than the robot: {first_few(scale.huge)}, but"
-            f" {reach}. {REMEDY}"
+            f" {reach}. {METRES}"
         )
     farthest = max(MIN_DISTANCE, MIN_DISTANCE_RATIO * scale.reach)
     # No frame is farther than all origins and slides together: poses take longer.
@@ -85,7 +96,7 @@ def likely_millimetres(spec: ProblemSpec) -> Iterator[str]:
     far = gaps > farthest
     if far.any():
         parts = [f"{C.frames[i].name!r} ({gaps[i]:.4g} m)" for i in np.flatnonzero(far)]
-        yield f"Frames are very far from the robot: {first_few(parts)}. {REMEDY}"
+        yield f"Frames are very far from the robot: {first_few(parts)}. {METRES}"
 
 
 def lengths_beyond_metres(spec: ProblemSpec) -> Iterator[str]:
@@ -112,7 +123,7 @@ def lengths_beyond_metres(spec: ProblemSpec) -> Iterator[str]:
         if largest > MAX_METRES:
             parts.append(f"{objective.name} has a target of {largest:.4g} m")
     if parts:
-        yield f"Large lengths: {first_few(parts)}. {REMEDY}"
+        yield f"Large lengths: {first_few(parts)}. {METRES}"
 
 
 def tolerance_below_precision(tolerance: float) -> Iterator[str]:

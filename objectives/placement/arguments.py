@@ -10,7 +10,7 @@ from posewise.features import Feature
 from posewise.robots.errors import unknown_name
 from posewise.robots.kinematics.transforms import quat_normalize
 from posewise.robots.typing import FrameName
-from posewise.robots.validation import float_array, number
+from posewise.robots.validation import float_array, number, require_finite
 
 from ..objective import ObjectiveError
 from .sampling import SamplingBox
@@ -28,12 +28,13 @@ def check_starts(
             raise ObjectiveError(unknown_name("movable in starts", name, names))
         expected = "poses (n, 7), the same number for each movable"
         array = float_array(f"starts of {name!r}", poses, expected, ObjectiveError)
-        is_valid = array.ndim == 2 and array.shape[-1] == 7 and np.isfinite(array).all()
+        require_finite(f"starts of {name!r}", array, ObjectiveError)
+        is_valid = array.ndim == 2 and array.shape[-1] == 7
         counts = {len(x) for x in checked.values()}
         if not is_valid or not array[:, 3:].any(-1).all() or counts - {len(array)}:
             raise ObjectiveError(
                 f"starts of {name!r} have shape {array.shape}, expected {expected},"
-                " finite, with quaternions that are not zero."
+                " with quaternions that are not zero."
             )
         checked[name] = np.concatenate([array[:, :3], quat_normalize(array[:, 3:])], -1)
     count = max((len(x) for x in checked.values()), default=0)

@@ -12,6 +12,7 @@ from posewise.robots.kinematics.transforms import quat_normalize
 from posewise.robots.typing import StrPath
 from posewise.robots.visual.viewer import View
 
+from ..report.colliding_pairs import is_about_collisions
 from ..solution import Solution
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ class Placement:
     witnesses: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)
     """Joint values at which statements about other configurations hold: by statement,
     e.g. "panda_hand_tcp to mug: ", and by the names of the joints."""
+    lacks_of_room: tuple[str, ...] = ()
+    """Sentences on supports too small for what is to be on them, if it failed."""
 
     def __repr__(self) -> str:
         at = ", ".join(
@@ -50,8 +53,17 @@ class Placement:
 
     @property
     def message(self) -> str:
-        """The status in a sentence, with the objectives in conflict."""
-        return self.solution.message
+        """The status in a sentence, with lacks of room and objectives in conflict."""
+        message = self.solution.message
+        if not self._lacks:
+            return message
+        # The general advice is to use more starts.
+        details = message.removeprefix(self.solution.status.message)
+        return " ".join(self._lacks) + details
+
+    @property
+    def _lacks(self) -> tuple[str, ...]:
+        return () if self.feasible else self.lacks_of_room
 
     def report(self) -> str:
         """Return the poses, and a table of all objectives."""
@@ -59,7 +71,14 @@ class Placement:
             f"{name}: {' '.join(f'{x:.4g}' for x in pose)}"
             for name, pose in self.poses.items()
         ]
-        return "\n".join([*lines, self.solution.report()])
+        lines += [self.solution.report(), *self._lacks]
+        overlap = self.solution.tolerance
+        if self.feasible and any(map(is_about_collisions, self.solution.objectives)):
+            lines.append(
+                f"Objects may overlap by up to the tolerance, {1e3 * overlap:g} mm; for"
+                " a gap add (pw.Feature(FS.distance, [a, b], target=-gap), OT.ineq)."
+            )
+        return "\n".join(lines)
 
     def view(self, browser: bool = True) -> View:
         """Show the world with the poses in the browser; see `Solution.view`.
@@ -93,6 +112,7 @@ def make_placement(
     names: Sequence[str],
     solution: Solution,
     witness_joints: Mapping[str, Mapping[str, str]],
+    lacks_of_room: tuple[str, ...] = (),
 ) -> Placement:
     """Return a solution as a placement."""
 
@@ -107,7 +127,7 @@ def make_placement(
         statement: {real: joint_value(copy) for real, copy in joints.items()}
         for statement, joints in witness_joints.items()
     }
-    return Placement(poses, solution, witnesses)
+    return Placement(poses, solution, witnesses, lacks_of_room)
 
 
 def distinct_placements(

@@ -1,5 +1,6 @@
 """Placement: poses of some objects that meet constraints, from many random starts."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -10,6 +11,7 @@ from jaxtyping import Float
 
 from posewise.features import FS, Feature
 from posewise.robots.config import Config
+from posewise.robots.errors import ProblemWarning
 from posewise.robots.typing import FrameName, Frames
 
 from ..checks.doubts import warn_of_doubts
@@ -25,8 +27,10 @@ from .arguments import (
     check_starts,
 )
 from .placement import Placement, distinct_placements, make_placement
+from .room import lacks_of_room
 from .sampler import ImproveStarts, PlacementSampler
 from .sampling import PlacementHints, default_region, with_ancestors
+from .units import movables_in_millimetres
 
 PlacementConstraint: TypeAlias = SupportsObjectives | tuple[Feature, OT]
 """A predicate, a preset or a formula, or a feature with its type."""
@@ -67,7 +71,9 @@ def solve_placement(
         starts: number of starts; or poses (n, 7) of some of the movables to start from,
             {"mug": poses}: besides the present state n starts, random for the others.
         seed: of the random starts.
-        tolerance: rows within it count as satisfied, in scaled units.
+        tolerance: rows within it count as satisfied, in scaled units: objects may
+            overlap by 1 mm. For a gap add `(pw.Feature(FS.distance, [a, b],
+            target=-gap), OT.ineq)`.
         region: lower and upper corner (2, 3) in the world [m], between which the
             movables' origins stay. Default: they may go anywhere, and start in the box
             around all frames and shapes except planes, enlarged on all sides by 10 cm
@@ -102,6 +108,8 @@ def solve_placement(
             improve.append(constraint.improve_starts)
             witness_joints |= joints
     warn_of_doubts(constraints, world)
+    for doubt in movables_in_millimetres(world, names):
+        warnings.warn(doubt, ProblemWarning, stacklevel=2)
     if region is None:
         corners = default_region(world, names)
     else:
@@ -134,7 +142,12 @@ def solve_placement(
         seed, count, tolerance=tolerance, max_solutions=max_solutions, **options
     )
     solutions.sort(key=Solution.rank)
-    placements = [make_placement(world, names, s, witness_joints) for s in solutions]
+    lacks: tuple[str, ...] = ()
+    if not solutions[0].feasible and collisions:
+        lacks = tuple(lacks_of_room(world, constraints, names))
+    placements = [
+        make_placement(world, names, s, witness_joints, lacks) for s in solutions
+    ]
     return distinct_placements(placements, distance, angle)
 
 

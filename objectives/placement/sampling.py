@@ -44,7 +44,7 @@ def default_region(world: Config, names: Sequence[str]) -> SamplingBox:
     poses = world.poses()
     movables = {world.index(name): k for k, name in enumerate(names)}
     for i, frame in enumerate(world.frames):
-        box = _bounds(frame, poses[i])
+        box = frame_bounds(frame, poses[i])
         boxes.append(box)
         for j in with_ancestors(world.frames, i) & set(movables):
             parts[movables[j]].append(box)
@@ -58,7 +58,7 @@ def _around(boxes: Sequence[SamplingBox]) -> SamplingBox:
     return np.stack([stacked[:, 0].min(0), stacked[:, 1].max(0)])
 
 
-def _bounds(frame: Frame, pose: Float[np.ndarray, "7"]) -> SamplingBox:
+def frame_bounds(frame: Frame, pose: Float[np.ndarray, "7"]) -> SamplingBox:
     """Return the box around a frame's origin and its collision shapes except planes."""
     R, p = quat_to_matrix(pose[3:]), pose[:3]
     low, high = [p], [p]

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from posewise.features.quaternion_targets import unit_target
-from posewise.robots.validation import float_array
+from posewise.robots.validation import float_array, require_finite
 
 from ..chain.builder import RowLocation
 from ..chain.groups import ChainData
@@ -150,10 +150,10 @@ def _set_targets(
         goals = goals[:, None] if goals.ndim == 1 else goals
         if count == 1:
             count = len(goals)
-        if goals.shape not in ((count, D), (count, 1)) or not np.isfinite(goals).all():
+        require_finite(label, goals, ObjectiveError)
+        if goals.shape not in ((count, D), (count, 1)):
             raise ObjectiveError(
-                f"{label} have shape {np.shape(values)}, expected ({count}, {D}),"
-                " finite."
+                f"{label} have shape {np.shape(values)}, expected ({count}, {D})."
             )
         feature = objective.feature
         goals = unit_target(feature.symbol, feature.order, feature.scale, goals)

@@ -8,6 +8,7 @@ from jaxtyping import Float
 
 from posewise.robots.errors import LoadError
 from posewise.robots.typing import StrPath
+from posewise.robots.validation import require_finite
 
 from ..objective import ObjectiveError
 from .files import TrajectoryArrays, read_trajectory, write_trajectory
@@ -47,10 +48,11 @@ class Trajectory:
         for name in ("times", "positions", "velocities", "accelerations"):
             values = getattr(self, name)
             shape = (n,) if name == "times" else (n, joints)
-            if np.shape(values) != shape or not np.isfinite(values).all():
+            require_finite(name, np.asarray(values), ObjectiveError)
+            if np.shape(values) != shape:
                 raise ObjectiveError(
-                    f"{name} has shape {np.shape(values)}, expected finite numbers of"
-                    f" shape {shape}: {n} times, {joints} joint names."
+                    f"{name} has shape {np.shape(values)}, expected {shape}: {n} times,"
+                    f" {joints} joint names."
                 )
         for name, values in self.others.items():
             if np.shape(values) != (n,) or not np.isfinite(values).all():

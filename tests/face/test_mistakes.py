@@ -69,6 +69,21 @@ def stacking(
     return pw.solve_placement(C, [*constraints], movable=["mug"], starts=2)[0]
 
 
+def scene(*atoms: str, mug: str = "mug.n.01") -> pw.Config:
+    """Return a scene of a mug and a table for a goal."""
+    text = f"""(define (problem p) (:domain d)
+        (:objects mug - {mug} table - table.n.02 floor - floor.n.01)
+        (:init (onfloor table floor)) (:goal (and {" ".join(atoms)})))"""
+    return logic.bddl.make_scene(logic.bddl.parse(text))
+
+
+def batch(goals: list[list[float]]) -> object:
+    """Solve an inverse kinematics for several targets."""
+    komo = pw.KOMO(arm())
+    reach = komo.add_objective([], FS.position, ["tip"], OT.eq, target=GOAL)
+    return komo.solve_batch(targets={reach: goals})
+
+
 def at(q) -> pw.Config:
     """Return the arm in a state."""
     C = arm()
@@ -394,6 +409,30 @@ MISTAKES = {
         r"Violated: .*OnTopOf: \(mug, table\)",
         "relax one of the objectives",
     ),
+    "sizes of a placement in millimetres": mistake(
+        lambda: stacking(ON_TABLE, shape=pw.Box([100, 100, 100])),
+        WARNING,
+        r"'mug' \(100 m across\)",
+        "divide millimetres by 1000",
+    ),
+    "a table on a mug": mistake(
+        lambda: scene("(ontop table mug)"),
+        WARNING,
+        r"\(ontop table mug\): table is far larger than mug.* 1.6 × 1.6 × 0.1 m",
+        r"\(ontop mug table\) is the other order",
+    ),
+    "a synset that does not exist": mistake(
+        lambda: scene("(ontop mug table)", mug="cofeemug.n.01"),
+        WARNING,
+        r"cofeemug.n.01, now a box of 0.12 × 0.08 × 0.06 m",
+        "Correct them",
+    ),
+    "NaN among targets": mistake(
+        lambda: batch([GOAL, [0.5, np.nan, 0.0]]),
+        ERROR,
+        r"targets of position\(tip\): nan at index \[1, 1\]",
+        "expected finite numbers",
+    ),
     "a tight tolerance in float32": mistake(
         lambda: in_float32(path(arm()), 1e-9),
         WARNING,
@@ -459,6 +498,9 @@ RIGHT = {
     "a hand with its object": lambda: switch("grip", "box"),
     "an object put down": lambda: switch("world", "box"),
     "OnTopOf": lambda: stacking(logic.OnTopOf("mug", "table")),
+    "a mug on a table": lambda: scene("(ontop mug table)"),
+    "a plate on a mug": lambda: scene("(ontop mug table)", mug="plate.n.04"),
+    "a synset of bddl or of a known word": lambda: scene(mug="paper_cup.n.01"),
     "float32": lambda: in_float32(path(arm()), 1e-5),
 }
 

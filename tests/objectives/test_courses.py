@@ -164,7 +164,7 @@ def test_starts_batches_and_other_solvers_keep_to_the_course():
 BAD = {
     "shape": (dict(poses=np.zeros((SLICES, 4))), r"shape \(6, 4\), expected \(6, 7\)"),
     "number": (dict(poses=np.zeros((2, 3))), r"shape \(2, 3\), expected \(6, 7\)"),
-    "NaN": (dict(poses=np.full((SLICES, 3), np.nan)), "finite positions"),
+    "NaN": (dict(poses=np.full((SLICES, 3), np.nan)), r"poses: nan at index \[0, 0\]"),
     "words": (dict(poses="up"), "poses is 'up'"),
     "quaternion": (dict(poses=np.zeros((SLICES, 7))), "zero quaternion"),
     "frame": (dict(frame="bal"), "ball"),

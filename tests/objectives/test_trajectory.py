@@ -348,7 +348,7 @@ BROKEN = {
     ),
     "nan.csv": (
         "time,position a,velocity a,acceleration a\n0,nan,0,0\n",
-        "positions has shape .1, 1., expected finite",
+        r"positions: nan at index \[0, 0\], expected finite",
     ),
     "back.csv": (
         "time,position a,velocity a,acceleration a\n1,0,0,0\n1,0,0,0\n",

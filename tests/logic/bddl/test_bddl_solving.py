@@ -16,6 +16,7 @@ from posewise.logic.geometry.frame_groups import (
     closest_separation,
     find_object,
 )
+from posewise.robots.errors import ProblemWarning
 
 TIDYING = """
 (define (problem tidying) (:domain igibson)
@@ -123,7 +124,8 @@ def test_things_are_as_large_as_what_they_are_to_hold():
             dish.n.01_1 - dish.n.01 wibble.n.01_1 - wibble.n.01)
         (:init (ontop dish.n.01_1 wibble.n.01_1))
         (:goal (forall (?b - book.n.02) (inside ?b dish.n.01_1))))"""
-    C = bddl.make_scene(bddl.parse(text))
+    with pytest.warns(ProblemWarning, match=r"wibble.n.01, now a box"):
+        C = bddl.make_scene(bddl.parse(text))
     size = {n.partition(".")[0]: np.ptp(box(C, n), axis=0) for n in C.objects}
     inner = size["dish"] - [0.02, 0.02, 0.01]
     assert (inner > size["book"]).all()

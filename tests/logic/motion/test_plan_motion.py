@@ -1,5 +1,8 @@
 """Motions of a gantry: effects and distances, measured independently of the planner."""
 
+import re
+import warnings
+
 import numpy as np
 import pytest
 from helpers.gantry import gantry_world
@@ -7,8 +10,12 @@ from helpers.gantry import gantry_world
 import posewise as pw
 from posewise import logic
 from posewise.logic.errors import PredicateError
-from posewise.logic.motion import Hold, MotionStatus, Pick, Place, Until
-from posewise.robots.errors import ConfigError
+from posewise.logic.motion import Grasp, Hold, MotionStatus, Pick, Place, Until
+from posewise.logic.motion.feasibility import out_of_reach
+from posewise.logic.motion.floating import stands_on_nothing
+from posewise.logic.motion.robot import find_robot
+from posewise.objectives.objective import ObjectiveError
+from posewise.robots.errors import ConfigError, ProblemWarning
 
 STEPS = [Pick("block"), Place("block", logic.OnTopOf("block", "high"))]
 
@@ -26,6 +33,89 @@ def test_a_block_is_put_on_a_shelf(plan):
     ]  # fmt: skip
     assert all(result.effect for result in plan.steps)
     assert "SOLVED" in plan.report()
+
+
+def test_a_slice_is_no_time(plan):
+    assert plan.doubts == ()
+    last = plan.world_at(-1)
+    np.testing.assert_allclose(last.pose("block"), plan.world_at(128).pose("block"))
+    for t in (1.7, 129, -130):
+        with pytest.raises(ObjectiveError, match=f"t is {t}, .*plan.times"):
+            plan.world_at(t)
+
+
+def with_block(position, size=(0.08, 0.05, 0.1)) -> pw.Config:
+    C = gantry_world()
+    C.set_shape("block", pw.Box(size))
+    C.set_pose("block", [*position, 1, 0, 0, 0])
+    return C
+
+
+WIDE = Grasp(np.array([0, 0, 0, 1.0, 0, 0, 0]), width=0.2)
+IMPOSSIBLE = {
+    "too wide": ([0, 0.2, 0.1], [0.2, 0.18, 0.2], None, "at least 18.0 cm wide"),
+    "too far": ([1.8, 0, 0.05], [0.05] * 3, None, r"1.7\d m from .*reach \(1.08 m"),
+    "in mm": ([0, 80, 0.05], [0.05] * 3, None, "79.98 m from .*millimetres"),
+    "as a house": ([0, 60, 30], [60] * 3, None, "m from .*millimetres"),
+    "a wide grasp": ([0, 0.2, 0.05], [0.05] * 3, WIDE, "20.0 cm .* 8.0 cm"),
+}
+
+
+@pytest.mark.parametrize("case", IMPOSSIBLE)
+def test_what_no_search_can_grasp_is_told(case):
+    position, size, grasp, reason = IMPOSSIBLE[case]
+    C = with_block(position, size)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        plan = logic.plan_motion(C, "gantry", [Pick("block", grasp=grasp)])
+    assert not plan.solved and re.search(reason, plan.reason), plan.reason
+    assert [str(w.message) for w in caught] == [*plan.doubts]
+    is_told = any("'block' (60 m across)" in doubt for doubt in plan.doubts)
+    assert is_told is (case == "as a house")
+
+
+def test_a_place_beyond_reach_is_told():
+    C = gantry_world()
+    C.add_object("far", [pw.Box([0.2] * 3)], pose=[5, 0, 0.1, 1, 0, 0, 0])
+    steps = [Pick("block"), Place("block", logic.OnTopOf("block", "far"))]
+    plan = logic.plan_motion(C, "gantry", steps)
+    assert "put down, at the nearest, 4.9" in plan.reason
+
+
+def test_reach_is_a_bound():
+    """Whatever the joints are, the hand is no farther from their base."""
+    C, rng = pw.load("panda"), np.random.default_rng(0)
+    robot = find_robot(C, "panda_hand")
+    (hand,) = robot.hands
+    C.add_object("ball", [pw.Sphere(0.02)], joint="free")
+    X = C.copy()
+    X.select_joints(list(robot.joints))
+    for _ in range(50):
+        X.q = rng.uniform(*X.limits)
+        pose = hand.pose(X)
+        assert out_of_reach(X, robot, hand, "ball", [pose]) == ""
+    beyond = np.array([0, 0, 2.0, 1, 0, 0, 0])
+    assert out_of_reach(X, robot, hand, "ball", [beyond])
+    assert out_of_reach(X, robot, hand, "ball", [beyond, pose]) == ""
+
+
+@pytest.mark.parametrize(
+    ("gap", "floats"), [(0.0, False), (0.004, False), (0.02, True)]
+)
+def test_what_floats_is_told(gap, floats):
+    C = with_block([0, 0.2, 0.05 + gap])
+    assert bool(stands_on_nothing(C, "block", "At first")) is floats
+
+
+def test_what_is_put_into_the_air_is_told(monkeypatch):
+    air = np.array([0.1, -0.2, 0.2, 1, 0, 0, 0])
+    module = "posewise.logic.motion.place.find_places"
+    monkeypatch.setattr(module, lambda *given: [air])
+    steps = [Pick("block"), Place("block", logic.Upright("block"))]
+    with pytest.warns(ProblemWarning, match=r"After step 1 \(Place\), 'block' stands"):
+        plan = logic.plan_motion(gantry_world(), "gantry", steps)
+    assert plan.solved and len(plan.doubts) == 1
+    assert f"! {plan.doubts[0]}" in plan.report()
 
 
 def test_what_is_held_moves_with_the_hand(plan):
@@ -118,7 +208,8 @@ def test_a_predicate_holds_on_the_way_until_it_is_ended():
     assert all(level.holds(plan.world_at(t)) for t in range(len(plan.path)))
     tilted = C.copy()
     tilted.set_pose("block", [0, 0.2, 0.1, 1, 0.2, 0, 0])
-    failed = logic.plan_motion(tilted, "hand", steps)
+    with pytest.warns(ProblemWarning, match="'block' stands on nothing"):
+        failed = logic.plan_motion(tilted, "hand", steps)
     assert not failed.solved and "Step 0, Hold" in failed.reason
 
 
