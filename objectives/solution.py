@@ -39,6 +39,7 @@ from .solve.sensitivity import Sensitivity, solution_sensitivity
 from .solve.subproblem import phase_problem
 from .solve.warm_start import WarmStart
 from .trajectory.played_path import PlayedPath
+from .trajectory.stated_limits import stated_limits
 from .trajectory.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -222,10 +223,11 @@ class Solution:
         Args:
             velocity: largest speed of each coordinate [rad/s, m/s]: one number, or one
                 for each coordinate of the world (nq,), inf where none. None: those of
-                the joints, `Config.max_velocity`.
+                the joints, `Config.max_velocity`, and of `KOMO.add_motion_limits`.
             acceleration: largest acceleration of each coordinate [rad/s², m/s²], in the
-                same way. None: twice the speed limit per second, so that full speed is
-                reached in 0.5 s.
+                same way. None: that of `KOMO.add_motion_limits`; where there is none
+                twice the speed limit per second, so that full speed is reached in 0.5
+                s.
             deviation: largest distance of a coordinate from the path [rad, m]. A larger
                 one is faster where the path has sharp corners.
             dt: time between samples [s].
@@ -238,7 +240,12 @@ class Solution:
             ProblemWarning: for a path that is not feasible.
         """
         self._warn_if_infeasible("retime")
-        return self._played.retime(velocity, acceleration, deviation, dt)
+        names = self._played.world.coordinate_names
+        stated = np.full((2, len(names)), np.inf)
+        if self._record is not None:
+            spec, kinds = self._record.spec, ("velocity", "acceleration")
+            stated = np.stack([stated_limits(spec, kind, names) for kind in kinds])
+        return self._played.retime(velocity, acceleration, deviation, dt, stated)
 
     def _warn_if_infeasible(self, method: str) -> None:
         if not self.feasible:

@@ -3,13 +3,11 @@
 from collections.abc import Iterator
 
 import numpy as np
-from jaxtyping import Float
 
-from posewise.features.table import FS
 from posewise.robots.errors import first_few
 
-from ..objective import OT, Objective
 from ..problem_spec import ProblemSpec, mode_sequence
+from ..trajectory.stated_limits import stated_limits
 from .goals import is_joint_goal, joint_goal
 
 MIN_EXCESS = 1.01
@@ -32,10 +30,11 @@ def targets_out_of_time(spec: ProblemSpec) -> Iterator[str]:
         turns = C.kinematics().tree.is_angle & np.isinf(low) & np.isinf(high)
         around = np.abs(np.mod(distance + np.pi, 2 * np.pi) - np.pi)
         distance = np.where(turns, around, distance)
-        needed = np.where(known, distance / _velocity_limits(spec, t), 0.0)
+        names = C.coordinate_names
+        limits = stated_limits(spec, "velocity", names, range(t + 1))
+        needed = np.where(known, distance / limits, 0.0)
         late = np.flatnonzero(needed > MIN_EXCESS * times[t])
         if len(late):
-            names = C.coordinate_names
             parts = [f"{names[i]} {needed[i]:.3g} s" for i in late]
             yield (
                 f"{objective.name}: at the limits of velocity, its target is"
@@ -43,22 +42,3 @@ def targets_out_of_time(spec: ProblemSpec) -> Iterator[str]:
                 f" {times[t]:.3g} s. Give the phases more time (duration_per_phase), or"
                 " leave it open (KOMO.free_durations)."
             )
-
-
-def _velocity_limits(spec: ProblemSpec, t: int) -> Float[np.ndarray, " nq"]:
-    """Return the speed that no coordinate exceeds in any slice up to t."""
-    limits = np.full(mode_sequence(spec).at(t).config.nq, np.inf)
-    for objective in spec.objectives:
-        if not _limits_velocity(objective) or not {*range(t + 1)} <= {
-            *objective.slices
-        }:
-            continue
-        bound = mode_sequence(spec).at(t).bind(objective.feature)
-        at = bound.coordinates
-        limits[at] = np.minimum(limits[at], bound.params["limits"])
-    return limits
-
-
-def _limits_velocity(objective: Objective) -> bool:
-    is_limit = objective.feature.symbol is FS.velocityBounds.symbol
-    return is_limit and objective.type is OT.ineq and objective.feature.order == 1

@@ -13,13 +13,18 @@ def planned_path(
 ) -> Float[np.ndarray, "T nq"] | None:
     """Return a path of the solved world with detours where it collides.
 
-    None: it does not collide, or no detour was found.
+    None: it does not collide, or no detour was found. None is looked for where the start
+    is as far outside of its limits as degrees are from radians.
 
     Args:
         spec: a problem that avoids collisions between slices.
         x: a path whose slices with waypoints are kept.
         seed: of the detours.
     """
+    low, high = spec.config.limits
+    excess = np.maximum(low - spec.config.q, spec.config.q - high)
+    if (excess > high - low).any():
+        return None
     modes = mode_sequence(spec)
     K = modes.world.tree.model.unnamed_kinematics
     path = with_detours(

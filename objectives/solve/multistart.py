@@ -172,7 +172,10 @@ def _solutions_in_sequence(
         # Interrupted between two starts, where the next initial path is planned.
         if not solutions:
             raise
-        solutions[-1] = replace(solutions[-1], status=Status.INTERRUPTED)
+        solutions = [
+            s if s.feasible else replace(s, status=Status.INTERRUPTED)
+            for s in solutions
+        ]
     return solutions
 
 

@@ -95,9 +95,13 @@ class PlayedPath:
         acceleration: float | VectorLike | None,
         deviation: float,
         dt: float,
+        stated: Float[np.ndarray, "2 nq"],
     ) -> Trajectory:
-        """Return the fastest motion along the path within limits."""
-        limits = self._limits(velocity, acceleration)
+        """Return the fastest motion along the path within limits.
+
+        Those that the problem states count where others are not given.
+        """
+        limits = self._limits(velocity, acceleration, stated)
         require_limits(self.of_joints, self.names, limits)
         curve, knots = round_corners(self.of_joints, deviation)
         slices_at = _slices_at(knots)
@@ -118,13 +122,15 @@ class PlayedPath:
         self,
         velocity: float | VectorLike | None,
         acceleration: float | VectorLike | None,
+        stated: Float[np.ndarray, "2 nq"],
     ) -> Float[np.ndarray, "2 n"]:
         """Return limits of velocity and acceleration of the coordinates of `joints`."""
         C = self.world
-        fastest = C.max_velocity
+        fastest = np.minimum(C.max_velocity, stated[0])
         if velocity is not None:
             fastest = parse_limits("velocity", velocity, C.coordinate_names)
-        hardest = ACCELERATION_PER_VELOCITY * fastest
+        usual = ACCELERATION_PER_VELOCITY * fastest
+        hardest = np.where(np.isfinite(stated[1]), stated[1], usual)
         if acceleration is not None:
             hardest = parse_limits("acceleration", acceleration, C.coordinate_names)
         return np.stack([fastest, hardest])[:, C.coordinates(self.joints)]

@@ -13,6 +13,7 @@ from helpers.worlds import central_differences, random_q, random_tree
 import posewise as pw
 from posewise import FS, OT, ConfigError, ObjectiveError, Status
 from posewise.objectives.chain.builder import without_slack
+from posewise.objectives.planning import planned_starts
 from posewise.objectives.problem_spec import compile_chain
 from posewise.objectives.solve import certified
 from posewise.objectives.solve.given_path import given_path_as_solution
@@ -185,6 +186,15 @@ def test_no_detours_are_planned_to_a_target_outside_of_the_limits(monkeypatch):
         sol = komo.solve(starts=8, progress=False)
     assert sol.status is Status.INFEASIBLE
     assert sol.report().count("its target is outside of the limits") == 1
+
+
+def test_no_detours_are_planned_from_a_start_in_degrees(monkeypatch):
+    monkeypatch.setattr(planned_starts, "with_detours", lambda *_: pytest.fail("late"))
+    C = disc()
+    C.q = [-50.0, 0.0]
+    with pytest.warns(ProblemWarning, match="The start is outside of its limits"):
+        sol = across(C).solve(starts=3, progress=False)
+    assert not sol.feasible
 
 
 def test_poses_without_a_path_are_not_certified():

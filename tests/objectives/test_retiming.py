@@ -227,3 +227,20 @@ def test_short_straight_pieces_between_corners_do_not_slow_a_path(spare):
         return found.duration
 
     assert duration(spare) == pytest.approx(duration(0.01), rel=0.02)
+
+
+@pytest.mark.parametrize("given", [{}, {"velocity": 3.0}, {"acceleration": 30.0}])
+def test_limits_of_the_problem_count_unless_others_are_given(given):
+    C = pw.Config()
+    C.add_frame("cart", joint="transX", limits=[[-9.0], [9.0]])
+    C.add_frame("pan", "cart", joint="hingeZ", limits=[[-9.0], [9.0]])
+    komo = pw.KOMO(C, 1, 16, 2, duration_per_phase=20.0)
+    komo.add_control_objective(2)
+    komo.add_motion_limits([1.0, 2.0], [4.0, np.inf])
+    komo.add_objective([1.0], FS.qItself, [], OT.eq, target=[6.0, 1.0])
+    fast = komo.solve(progress=False).retime(**given)
+    velocity = given.get("velocity", [1.0, 2.0])
+    acceleration = given.get("acceleration", [4.0, 4.0])
+    check_limits(fast, velocity, acceleration)
+    top = np.abs(fast.velocities).max(0)[0]
+    assert top == pytest.approx(given.get("velocity", 1.0), rel=0.01)
