@@ -1,6 +1,7 @@
 """The command line: `posewise demo`, `solve`, `check`, `view`, `bench`, `doctor`, …"""
 
 import argparse
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,12 @@ def main(arguments: list[str] | None = None) -> int:
     prepare_jax()
     try:
         is_success = options.run(options)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader of the output, such as `head`, has had enough. Python would write
+        # the rest when it ends, and fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except (PosewiseError, ImportError, OSError) as error:
         print(f"posewise: {error}", file=sys.stderr)
         return 2
@@ -98,9 +105,14 @@ def _add_solve(commands: Any) -> None:
         help="samples of the trajectory per second (1000)",
     )
     solve.add_argument(
+        "--rounded",
+        action="store_true",
+        help="round the corners of the trajectory, so that its speed does not jump",
+    )
+    solve.add_argument(
         "--retime",
         action="store_true",
-        help="make the trajectory as fast as speed limits allow (needs toppra)",
+        help="make the trajectory as fast as limits allow, rounded (needs toppra)",
     )
     _add_moveit(solve)
     _add_packages(solve)

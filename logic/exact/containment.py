@@ -36,6 +36,7 @@ from ..relaxed.containment import (
     surrounded_rows,
 )
 from ..relaxed.object_features import object_pair
+from .rest import does_not_stay
 from .verdict import SemanticPredicate, Verdict
 
 MIN_STACK_HEIGHT = 1.5
@@ -69,6 +70,20 @@ class InsideOf(SemanticPredicate):
 
     a: FrameName
     b: FrameName
+
+    def doubts(self, C: Config) -> Iterator[str]:
+        """Yield a sentence if a is larger than b, in which it is to be."""
+        objects = find_object(C, self.a, self.b), find_object(C, self.b, self.a)
+        a, b = (np.sort(np.ptp(bounding_box(o), axis=0)) for o in objects)
+        if np.isfinite([a, b]).all() and (a > b).all():
+            yield (
+                f"InsideOf({self.a}, {self.b}): {self.a!r} is larger than {self.b!r},"
+                " in which it is to be. The first object is the content: swap them."
+            )
+
+    def solution_doubts(self, C: Config) -> Iterator[str]:
+        """Yield a sentence if a does not stay where it is."""
+        yield from does_not_stay(self, C, self.a)
 
     def verdict(self, C: Config) -> Verdict:
         a = find_object(C, self.a, self.b)

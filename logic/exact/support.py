@@ -33,6 +33,7 @@ from ..relaxed.object_features import object_pair
 from ..relaxed.rays import DOWN, UP
 from ..relaxed.support import on_supports_term, vertical_ray_term
 from .contact import CONTACT_TOLERANCE, InContactWith, check_tolerance
+from .rest import does_not_stay
 from .verdict import SemanticPredicate, Verdict
 
 
@@ -107,6 +108,10 @@ class OnTopOf(SemanticPredicate):
     def rests_on(self, C: Config) -> Iterator[tuple[FrameName, FrameName]]:
         """Yield a, which touches b."""
         yield self.a, self.b
+
+    def solution_doubts(self, C: Config) -> Iterator[str]:
+        """Yield a sentence if a does not stay where it is."""
+        yield from does_not_stay(self, C, self.a)
 
     def start_region(
         self, C: Config, name: FrameName

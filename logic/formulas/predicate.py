@@ -170,6 +170,10 @@ class Predicate(ABC):
         """Yield sentences on why it is very likely not meant as it is; here none."""
         yield from ()
 
+    def solution_doubts(self, C: Config) -> Iterator[str]:
+        """Yield sentences on what is doubtful in a world where it holds; here none."""
+        yield from ()
+
     def rests_on(self, C: Config) -> Iterator[tuple[FrameName, FrameName]]:
         """Yield objects with what they must be on or in, side by side; here none."""
         yield from ()
@@ -532,6 +536,10 @@ class And(CountingConnective):
     def doubts(self, C: Config) -> Iterator[str]:
         for part in self.parts:
             yield from part.doubts(C)
+
+    def solution_doubts(self, C: Config) -> Iterator[str]:
+        for part in self.parts:
+            yield from part.solution_doubts(C)
 
     def rests_on(self, C: Config) -> Iterator[tuple[FrameName, FrameName]]:
         for part in self.parts:

@@ -19,6 +19,15 @@ class HasDoubts(Protocol):
 
 
 @runtime_checkable
+class DoubtsSolutions(Protocol):
+    """A constraint that can tell that a solution is very likely not what was meant."""
+
+    def solution_doubts(self, C: Config) -> Iterator[str]:
+        """Yield sentences on what is doubtful in a world where the constraint holds."""
+        ...
+
+
+@runtime_checkable
 class NamesSupports(Protocol):
     """A constraint that wants objects to be on or in others."""
 
@@ -28,6 +37,19 @@ class NamesSupports(Protocol):
         None of those in it can be on top of each other instead.
         """
         ...
+
+
+def solution_doubts(constraints: Sequence[object], world: Config) -> tuple[str, ...]:
+    """Return what is doubtful in a world where all constraints hold.
+
+    Without the libraries that it is found by (extra `sim`) there is none.
+    """
+    asked = [c for c in constraints if isinstance(c, DoubtsSolutions)]
+    try:
+        found = [doubt for c in asked for doubt in c.solution_doubts(world)]
+    except ImportError:
+        return ()
+    return tuple(dict.fromkeys(found))
 
 
 def warn_of_doubts(constraints: Sequence[object], world: Config) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,7 @@ from posewise.robots.kinematics.transforms import quat_normalize
 from posewise.robots.typing import StrPath
 from posewise.robots.visual.viewer import View
 
+from ..checks.doubts import solution_doubts
 from ..report.colliding_pairs import is_about_collisions
 from ..solution import Solution
 
@@ -32,6 +34,8 @@ class Placement:
     e.g. "panda_hand_tcp to mug: ", and by the names of the joints."""
     lacks_of_room: tuple[str, ...] = ()
     """Sentences on supports too small for what is to be on them, if it failed."""
+    constraints: tuple[object, ...] = field(default=(), repr=False)
+    """Predicates, presets and pairs (Feature, OT) of the placement."""
 
     def __repr__(self) -> str:
         at = ", ".join(
@@ -61,6 +65,17 @@ class Placement:
         details = message.removeprefix(self.solution.status.message)
         return " ".join(self._lacks) + details
 
+    @cached_property
+    def doubts(self) -> tuple[str, ...]:
+        """Sentences on what is likely not as it was meant though it is solved.
+
+        An object may be on another one and yet fall: it is tried in simulation, which
+        takes about a tenth of a second for each object (extra `sim`; none without).
+        """
+        if not self.feasible:
+            return ()
+        return solution_doubts(self.constraints, self.solution.world_at(-1))
+
     @property
     def _lacks(self) -> tuple[str, ...]:
         return () if self.feasible else self.lacks_of_room
@@ -71,7 +86,7 @@ class Placement:
             f"{name}: {' '.join(f'{x:.4g}' for x in pose)}"
             for name, pose in self.poses.items()
         ]
-        lines += [self.solution.report(), *self._lacks]
+        lines += [self.solution.report(), *self._lacks, *self.doubts]
         overlap = self.solution.tolerance
         if self.feasible and any(map(is_about_collisions, self.solution.objectives)):
             lines.append(
@@ -113,6 +128,7 @@ def make_placement(
     solution: Solution,
     witness_joints: Mapping[str, Mapping[str, str]],
     lacks_of_room: tuple[str, ...] = (),
+    constraints: tuple[object, ...] = (),
 ) -> Placement:
     """Return a solution as a placement."""
 
@@ -127,7 +143,7 @@ def make_placement(
         statement: {real: joint_value(copy) for real, copy in joints.items()}
         for statement, joints in witness_joints.items()
     }
-    return Placement(poses, solution, witnesses, lacks_of_room)
+    return Placement(poses, solution, witnesses, lacks_of_room, constraints)
 
 
 def distinct_placements(

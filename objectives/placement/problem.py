@@ -146,7 +146,8 @@ def solve_placement(
     if not solutions[0].feasible and collisions:
         lacks = tuple(lacks_of_room(world, constraints, names))
     placements = [
-        make_placement(world, names, s, witness_joints, lacks) for s in solutions
+        make_placement(world, names, s, witness_joints, lacks, tuple(constraints))
+        for s in solutions
     ]
     return distinct_placements(placements, distance, angle)
 

@@ -13,8 +13,8 @@ def planned_path(
 ) -> Float[np.ndarray, "T nq"] | None:
     """Return a path of the solved world with detours where it collides.
 
-    None: it does not collide, or no detour was found. None is looked for where the start
-    is as far outside of its limits as degrees are from radians.
+    None: it does not collide, or no detour was found. None is looked for where the
+    start is as far outside of its limits as degrees are from radians.
 
     Args:
         spec: a problem that avoids collisions between slices.

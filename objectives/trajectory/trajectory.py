@@ -14,7 +14,7 @@ from ..objective import ObjectiveError
 from .files import TrajectoryArrays, read_trajectory, write_trajectory
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trajectory:
     """Positions, velocities and accelerations of joint coordinates over time.
 
@@ -40,6 +40,12 @@ class Trajectory:
     """Other quantities at each sample, by name, in `.csv` and `.npz` files too:
     `slice` is its row in `path`, between two rows a fraction, and -1 at the start of a
     solution; of plans also the coordinates of the objects."""
+
+    def __repr__(self) -> str:
+        return (
+            f"Trajectory({len(self.times)} samples of {len(self.joint_names)}"
+            f" coordinates, {self.duration:.4g} s)"
+        )
 
     def __post_init__(self) -> None:
         n, joints = np.size(self.times), len(self.joint_names)

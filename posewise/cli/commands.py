@@ -69,20 +69,27 @@ def _check_trajectory(options: Namespace) -> None:
     """Raise an error for a trajectory that cannot be written, before any work."""
     if options.trajectory is not None:
         check_suffix(options.trajectory)
+    chosen = [name for name in ("retime", "rounded") if getattr(options, name)]
+    if chosen and options.trajectory is None:
+        raise LoadError(
+            f"--{chosen[0]} changes the trajectory; give its file: --trajectory"
+            " motion.json."
+        )
+    if len(chosen) > 1:
+        raise LoadError("--retime and --rounded exclude each other: --retime rounds.")
     if options.retime:
         import_toppra()
-        if options.trajectory is None:
-            raise LoadError(
-                "--retime changes the timing of the trajectory; give its file:"
-                " --trajectory motion.json."
-            )
 
 
 def _trajectory(solution: Solution | MotionPlan, options: Namespace) -> Trajectory:
     """Return the path over time, by the times of its slices or as fast as it can."""
     if options.retime:
         return solution.retime(dt=1 / options.rate)
-    return solution.resample(1 / options.rate)
+    if isinstance(solution, MotionPlan):
+        if options.rounded:
+            raise LoadError("--rounded: motions of steps are rounded by --retime only.")
+        return solution.resample(1 / options.rate)
+    return solution.resample(1 / options.rate, rounded=options.rounded)
 
 
 def run_check(options: Namespace) -> bool:

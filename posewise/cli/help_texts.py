@@ -109,7 +109,9 @@ and accelerations, as the fields of a ROS JointTrajectory (or .csv, .npz):
 
     posewise solve grasp.yaml --trajectory grasp.json --rate 100
 
-With --retime it is as fast as the speed limits of the model allow.
+Its speed jumps at slices; with --rounded corners are rounded by parabolas, on which the
+limits of `motion_limits` hold at all times. With --retime it is as fast as these limits
+and the speed limits of the model allow.
 
 A scene of MoveIt (.yaml, .json, .scene) with a motion request is a problem too:
 

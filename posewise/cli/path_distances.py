@@ -44,10 +44,11 @@ class ClearanceLine:
         text = f"clearance: more than {1e3 * self.range:.0f} mm, certified"
         nearest = f"no pair comes within {1e3 * self.range:.0f} mm"
         if self.nearest is not None:
-            (a, b), bound = self.nearest.frames, self.nearest.lower_bound
+            (a, b), near = self.nearest.frames, 1e3 * self.nearest.distance
             place = f"{a!r} and {b!r} at {self.nearest.time:.2f} s"
-            text = f"clearance: {1e3 * bound:.1f} mm, certified; nearest are {place}"
-            nearest = f"nearest are {place}, {1e3 * bound:.1f} mm apart"
+            bound = 1e3 * self.nearest.lower_bound
+            text = f"clearance: {near:.1f} mm, {place}; certified {bound:.1f} mm"
+            nearest = f"nearest are {place}, {near:.1f} mm apart"
         if not self.is_solution:
             text = f"This path is not a solution. On it {nearest}"
         pairs = [

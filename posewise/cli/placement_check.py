@@ -8,6 +8,7 @@ import numpy as np
 
 from posewise.features import Feature
 from posewise.objectives import OT
+from posewise.objectives.checks.doubts import solution_doubts
 from posewise.objectives.interval import select_interval
 from posewise.objectives.presets.preset import Preset
 from posewise.objectives.problem_builder import feature_label
@@ -55,6 +56,9 @@ def check_placements(problem: ProblemFile, file: Path) -> CommandResult:
         passed &= all(c.holds is not False for c in predicates)
         lines.append(f"placement {k}: {'passed' if passed else 'not passed'}")
         lines += map(str, [*checks, *predicates])
+        if passed:
+            asked = [timed.predicate for timed in problem.predicates]
+            lines += [f"! {doubt}" for doubt in solution_doubts(asked, world)]
         data.append({
             "passed": passed,
             "checks": [vars(check) for check in checks],

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from posewise.features.table import FS
-from posewise.objectives.checks.limits import LIMIT_TOLERANCE
+from posewise.objectives.checks.limits import LIMIT_TOLERANCE, looks_like_degrees
 from posewise.objectives.problem_spec import ProblemSpec
+from posewise.objectives.trajectory.stated_limits import stated_limits
 from posewise.robots.config import Config
 
 from .path_file import PathFile
@@ -43,6 +43,10 @@ def check_limits(loaded: PathFile, C: Config) -> PathCheck:
             f"{C.coordinate_names[i]} is {loaded.path[t, i]:.4g} in configuration {t},"
             f" beyond its limits {low[i]:.4g} to {high[i]:.4g}."
         )
+    worst = loaded.path[np.argmax(excess, 0), np.arange(C.nq)]
+    turns = C.kinematics().tree.is_angle & (excess > LIMIT_TOLERANCE).any(0)
+    if looks_like_degrees(C, worst, turns):
+        lines.append("The angles look like degrees; files have radians.")
     return PathCheck("limits of the joints", not lines, tuple(lines))
 
 
@@ -107,16 +111,8 @@ def _limits(
 ) -> Iterator[tuple[str, Float[np.ndarray, "n nq"], Float[np.ndarray, " nq"]]]:
     """Yield a word, the values at each row, and the limits that hold in all slices."""
     C = spec.config
-    kinds = (
-        ("speed", FS.velocityBounds.symbol, loaded.velocities),
-        ("acceleration", FS.accelerationBounds.symbol, loaded.accelerations),
-    )
-    for label, symbol, values in kinds:
-        for objective in spec.objectives:
-            feature = objective.feature
-            is_whole = len(objective.slices) == spec.T
-            if values is None or feature.symbol is not symbol or not is_whole:
-                continue
-            limits = np.full(C.nq, np.inf)
-            limits[C.coordinates(list(feature.frames))] = feature.options["limits"]
-            yield label, values, limits
+    values = {"velocity": loaded.velocities, "acceleration": loaded.accelerations}
+    for kind, rows in values.items():
+        limits = stated_limits(spec, kind, C.coordinate_names, range(spec.T))
+        if rows is not None and np.isfinite(limits).any():
+            yield kind, rows, limits

@@ -12,6 +12,7 @@ coupled, as those of parallel grippers, is held by the hand.
 from collections.abc import Collection, Mapping
 from itertools import product
 
+from ..kinematics.joint_types import FREE_JOINTS
 from ..kinematics.mimic_joints import resolve_mimics
 from ..world.agents import Agent
 from ..world.frame import Frame
@@ -23,8 +24,6 @@ MAX_FINGER_JOINTS = 4
 on a moving base may pass through what is attached to the base."""
 MIN_ARM_JOINTS = 2
 """Number of joints above a link from which it is a hand even without fingers."""
-FREE_JOINTS = ("free", "floating")
-"""Types of joints by which objects and robots float."""
 
 
 def held_pairs(

@@ -100,6 +100,8 @@ A name of `_` and letters of `xyzabcXYZABCw` is a generic joint of rai: translat
 along x, y, z and rotations a, b, c about them in that order, capitals negated, w a
 ball."""
 
+FREE_JOINTS = "free", "floating"
+"""Types of joints of what is loose: it can be anywhere."""
 _LETTERS = {"x": X, "y": Y, "z": Z, "a": X, "b": Y, "c": Z}
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ..kinematics.joint_types import FREE_JOINTS
 from ..world.frame import DrawnBody, Frame, Geometry
 
 Color = tuple[float, ...]
@@ -33,8 +34,6 @@ ROBOT_COLOR: Color = (0.78, 0.80, 0.83, 1.0)
 """Colour of all links of a robot."""
 MIN_ROBOT_JOINTS = 3
 """Least number of joints between links with which a body counts as a robot (count)."""
-FREE_JOINTS = ("free", "floating")
-"""Types of joints on which a body moves on its own, whatever carries it."""
 
 
 def body_roots(frames: Sequence[Frame]) -> list[int]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import ConfigError, unknown_name
 from ..geometry.shapes import Part, Shape
-from ..kinematics.joint_types import neutral_value
+from ..kinematics.joint_types import FREE_JOINTS, neutral_value
 from ..kinematics.transforms import IDENTITY, pose_multiply
 from ..typing import (
     RGBA,
@@ -33,9 +33,6 @@ from .argument_parsing import (
 )
 from .frame import Frame, Joint, Model
 from .frame_tree import FrameTree, joint_of
-
-FREE_JOINTS = ("free", "floating")
-"""Joint types whose value is a pose."""
 
 
 @dataclass(frozen=True)

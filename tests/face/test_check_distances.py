@@ -1,6 +1,7 @@
 """Distances along whole paths in `posewise check FILE RESULT` and `posewise solve`."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -161,7 +162,7 @@ def test_a_fast_motion_is_solved_and_passes(write_problem, capsys):
     found, arrays = file.parent / "a.json", file.parent / "a.npz"
     assert main(["solve", str(file), "--json", str(found), "--npz", str(arrays)]) == 0
     output = capsys.readouterr().out
-    assert "certified; nearest are 'lift' and 'post' at" in output
+    assert re.search(r"clearance: .* mm, 'lift' and 'post' at .*; certified", output)
     data = json.loads(found.read_text())
     assert data["solved"] and 0.01 <= data["clearance"]["lower_bound"] <= 0.02
     # One metre at 1 m/s, with 0.2 s to reach that speed and to lose it.
@@ -208,6 +209,12 @@ def test_a_trajectory_as_fast_as_the_limits_allow(write_problem, capsys):
     np.testing.assert_allclose(fast.positions[-1], 0.5, atol=1e-3)
     assert main(arguments) == 0
     np.testing.assert_allclose(pw.Trajectory.load(target).times[-1], 8.0)
+    assert main([*arguments, "--rounded"]) == 0
+    rounded = pw.Trajectory.load(target)
+    steps = np.diff(rounded.velocities[:, 0])
+    assert np.abs(steps).max() < 0.05 * np.abs(rounded.velocities).max()
+    assert main([*arguments, "--rounded", "--retime"]) == 2
+    assert "exclude each other" in capsys.readouterr().err
 
 
 STUCK = """
@@ -241,7 +248,7 @@ def pair(a, b, bound):
         (ClearanceLine(0.02, None, ()), "clearance: more than 20 mm, certified"),
         (
             ClearanceLine(0.02, pair("a", "b", 0.005), (pair("c", "d", 0.0),)),
-            "clearance: 5.0 mm, certified; nearest are 'a' and 'b' at 1.23 s; may"
+            "clearance: 5.0 mm, 'a' and 'b' at 1.23 s; certified 5.0 mm; may"
             " touch: 'c' and 'd' (0.0 mm)",
         ),
         (

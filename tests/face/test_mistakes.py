@@ -397,6 +397,12 @@ MISTAKES = {
         r"OnTopOf\(table, mug\)",
         "swap them",
     ),
+    "InsideOf with its objects swapped": mistake(
+        lambda: stacking(logic.InsideOf("table", "mug")),
+        WARNING,
+        "'table' is larger than 'mug'",
+        "swap them",
+    ),
     "a ball that is to be stable": mistake(
         lambda: stacking(ON_TABLE & logic.Stable("mug"), shape=pw.Sphere(0.05)),
         WARNING,

@@ -119,3 +119,22 @@ def test_sizes_in_millimetres_are_told_once(case):
     found = list(movables_in_millimetres(C, ["box"]))
     assert len(found) == bool(named)
     assert [n for n in ("table", "box") if found and repr(n) in found[0]] == [*named]
+
+
+@pytest.mark.parametrize(
+    ("height", "says"),
+    [
+        (0.05, ()),
+        # In the air beside a wall that it touches: it is on the tray, but falls.
+        (0.07, ("'box0' does not stay there: box0 settles by 2", "Ask for Stable('box0')")),
+    ],
+)
+def test_what_is_on_something_but_falls_is_told(height, says):
+    pytest.importorskip("mujoco", reason="needs MuJoCo")
+    C = tray(1, height=0.2)
+    touching = (LENGTH - 0.1) / 2
+    place = pw.Feature(FS.position, ["box0"], target=[touching, 0, height + WALL / 2])
+    asked = [*on_tray(1), (place, OT.eq)]
+    (found, *_) = pw.solve_placement(C, asked, ["box0"], starts=4, progress=False)
+    assert found.feasible and len(found.doubts) == bool(says)
+    assert all(text in found.report() for text in says)

@@ -1,0 +1,36 @@
+"""Objects that are on or in others, but do not stay there."""
+
+from collections.abc import Iterator
+
+from posewise.robots.config import Config
+from posewise.robots.kinematics.joint_types import FREE_JOINTS
+from posewise.robots.typing import FrameName
+
+from ..formulas.messages import format_predicate
+from ..formulas.predicate import Predicate
+from ..geometry.frame_groups import find_object
+
+
+def does_not_stay(predicate: Predicate, C: Config, a: FrameName) -> Iterator[str]:
+    """Yield a sentence if a loose object moves from where a predicate about it holds.
+
+    Args:
+        predicate: it holds of the object in any case, as when it touches a rim only.
+        C: the world.
+        a: the object.
+
+    Raises:
+        ImportError: without MuJoCo; names the extra.
+    """
+    # `Stable` is among the queries, which need these predicates.
+    from ..queries.stable import Stable
+
+    root = C.frames[find_object(C, a).frames[0]]
+    if root.joint is None or root.joint.type not in FREE_JOINTS:
+        return
+    rests = Stable(a)
+    if not rests.holds(C):
+        yield (
+            f"{format_predicate(predicate)} holds, but {a!r} does not stay there:"
+            f" {rests.explain(C)} Ask for Stable({a!r}), too."
+        )
