@@ -14,7 +14,7 @@ from posewise.compilation.progress import break_silence
 from posewise.objectives.checks.units import lengths_in_millimetres
 from posewise.robots.config import Config
 from posewise.robots.contact.world_scale import WorldScale
-from posewise.robots.errors import ConfigError, ProblemWarning
+from posewise.robots.errors import ConfigError, ProblemWarning, first_few
 from posewise.robots.typing import FrameName
 
 from ..errors import PredicateError
@@ -38,6 +38,8 @@ MAX_WAYS = 6
 """Number of ways in which each step is tried (count)."""
 MAX_TRIES = 24
 """Number of ways tried in all, of steps beyond their first (count)."""
+MAX_OVERLAP = 1e-3
+"""Overlap of the robot at the start that is told when a plan fails [m]."""
 
 
 def plan_motion(
@@ -94,6 +96,10 @@ def plan_motion(
     failed = len(done) < len(steps)
     after = _floating_after(done, steps)
     _warn(after)
+    if failed and not done:
+        overlaps = _overlaps_at_start(world)
+        _warn(overlaps)
+        after += overlaps
     return MotionPlan(
         status=MotionStatus.FAILED if failed else MotionStatus.SOLVED,
         steps=tuple(
@@ -118,6 +124,20 @@ def _floating_after(done: Sequence[Outcome], steps: Sequence[Step]) -> list[str]
             when = f"After step {k} ({type(step).__name__})"
             found.append(stands_on_nothing(outcome.after.world, step.obj, when))
     return [text for text in found if text]
+
+
+def _overlaps_at_start(C: Config) -> list[str]:
+    """Return a sentence if the robot, which alone moves, begins in collision."""
+    mask = C.tree.model.layout.tree.dof_mask
+    moving = {name for name in C.frame_names if mask[C.index(name)].any()}
+    found = [
+        f"{a!r} and {b!r} by {-1e3 * distance:.1f} mm"
+        for a, b, distance in C.collisions()
+        if distance < -MAX_OVERLAP and {a, b} & moving
+    ]
+    if not found:
+        return []
+    return [f"At first, the robot overlaps: {first_few(found)}. Move the start."]
 
 
 def _warn(doubts: Sequence[str]) -> None:

@@ -74,6 +74,16 @@ def test_what_no_search_can_grasp_is_told(case):
     assert is_told is (case == "as a house")
 
 
+def test_a_start_in_a_wall_is_told():
+    C = with_block([0, 0.2, 0.1], [0.2, 0.18, 0.2])
+    hand = find_robot(C, "gantry").hands[0].link
+    wall = C.pose(hand)[:3]
+    C.add_frame("wall", position=wall, shape=pw.Box([0.3, 0.3, 0.3]), contact=1)
+    with pytest.warns(ProblemWarning, match=r"robot overlaps: .*'wall'.* by 1\d\d"):
+        plan = logic.plan_motion(C, "gantry", [Pick("block")])
+    assert any("Move the start" in doubt for doubt in plan.doubts)
+
+
 def test_a_place_beyond_reach_is_told():
     C = gantry_world()
     C.add_object("far", [pw.Box([0.2] * 3)], pose=[5, 0, 0.1, 1, 0, 0, 0])

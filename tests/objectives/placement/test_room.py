@@ -126,7 +126,10 @@ def test_sizes_in_millimetres_are_told_once(case):
     [
         (0.05, ()),
         # In the air beside a wall that it touches: it is on the tray, but falls.
-        (0.07, ("'box0' does not stay there: box0 settles by 2", "Ask for Stable('box0')")),
+        (
+            0.07,
+            ("'box0' does not stay there: box0 settles by 2", "Ask for Stable('box0')"),
+        ),
     ],
 )
 def test_what_is_on_something_but_falls_is_told(height, says):
