@@ -66,6 +66,8 @@ ARGUMENTS = tuple(
     "position quaternion pose joint axis limits mimic multiplier offset shape color"
     " contact mass parent".split()
 )
+MAX_QUATERNION = 10.0
+"""Length of a quaternion up to which it is made a unit one; larger ones are angles."""
 
 
 def check_attributes(frame: str, attributes: Iterable[str]) -> None:
@@ -202,6 +204,12 @@ def parse_pose(
         if not _has_direction(q):
             raise ConfigError(
                 f"{label}: the quaternion is zero, expected (w, x, y, z) of length 1."
+            )
+        if (length := np.linalg.norm(q)) > MAX_QUATERNION:
+            raise ConfigError(
+                f"{label}: the quaternion {q.tolist()} has length {length:.4g},"
+                " expected (w, x, y, z) of length 1. It holds no angles: turn by an"
+                " angle a about z is [cos(a/2), 0, 0, sin(a/2)], a in radians."
             )
     return np.concatenate([p, quat_normalize(q)])
 

@@ -293,6 +293,12 @@ MISTAKES = {
     "a quaternion of zeros": mistake(
         lambda: arm(quaternion=[0, 0, 0, 0]), ERROR, "'box'", r"\(w, x, y, z\)"
     ),
+    "angles within a pose": mistake(
+        lambda: arm(position=None, pose=[0, 0.8, 0, 90, 0, 0, 0]),
+        ERROR,
+        "'box': the quaternion .* has length 90",
+        "in radians",
+    ),
     "a wrong frame": mistake(
         lambda: pose(arm(), FS.position, ["tipp"]),
         ERROR,
