@@ -12,6 +12,7 @@ jax.config.update("jax_enable_x64", True)
 
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
+from page_pictures import draw_examples  # noqa: E402
 
 import posewise as pw  # noqa: E402
 from posewise import FS, logic  # noqa: E402
@@ -126,3 +127,4 @@ if __name__ == "__main__":
     draw_soundness(folder / "soundness.png")
     draw_balance(folder / "balance.png")
     draw_distances(folder / "distances.png")
+    draw_examples(folder)
