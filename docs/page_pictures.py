@@ -1,4 +1,4 @@
-"""Draws pictures of pages from the worlds and paths of their own first examples.
+"""Draws pictures of pages from the worlds and paths of their first examples.
 
 `pictures.py` calls it.
 """
