@@ -14,15 +14,15 @@ from posewise.robots.simulation.masses import frame_masses
 from posewise.robots.typing import FrameName
 from posewise.robots.world.frame import Frame, Geometry
 
+from .errors import FeatureError
 from .support_polygon import balance_margin, linearize_balance
 from .symbol import Resolved, Symbol
 
-RIM_POINTS = 12
+RIM_POINTS = 32
 """Number of points of the rim of a cylinder's flat end (count); their hull is within
-the disc, by 3 % of its radius."""
-HULL_DIRECTIONS = 32
-"""Number of directions in which a hull's farthest points count; their hull is within
-it."""
+the disc, by half a percent of its radius."""
+ELLIPSOID_POINTS = 256
+"""Number of points of an ellipsoid (count); their hull is within it, by 1 %."""
 
 Balls = tuple[Float[np.ndarray, "n 3"], float]
 """Centres of balls in the frame, and their radius [m]."""
@@ -44,10 +44,15 @@ def resolve_balance(
     """Return the symbol in a world: the soles of the feet, and all bodies with a mass.
 
     Raises:
+        FeatureError: for a negative sole.
         ConfigError: for feet that no base or different ones carry, feet without solid
             shapes, and a robot without mass.
     """
+    if not sole >= 0:
+        raise FeatureError(f"supportPolygon: sole is {sole!r}, expected metres >= 0.")
     feet = [C.index(name) for name in frames]
+    if len(C.frames) in feet:
+        raise ConfigError("supportPolygon: the world is no foot; name frames that are.")
     base = _common_base(C.frames, feet)
     weights = frame_masses(C.frames)
     bodies = [i for i in _carried_by(C.frames, base) if weights[i].mass > 0]
@@ -145,9 +150,9 @@ def _balls(geometry: Geometry, frame: FrameName) -> Balls:
         case shapes.Ellipsoid(radii):
             centres = _directions() * radii
         case shapes.Convex(vertices, radius):
-            centres = _farthest(vertices)
+            centres = np.asarray(vertices)
         case shapes.Mesh() as mesh:
-            centres = _farthest(np.asarray(mesh.mesh.convex_hull.vertices))
+            centres = np.asarray(mesh.mesh.convex_hull.vertices)
         case shape:
             raise ConfigError(
                 f"supportPolygon: foot {frame!r} has a {type(shape).__name__}; expected"
@@ -157,15 +162,10 @@ def _balls(geometry: Geometry, frame: FrameName) -> Balls:
     return centres @ quat_to_matrix(pose[3:]).T + pose[:3], float(radius)
 
 
-def _farthest(points: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "k 3"]:
-    """Return the points that are farthest in evenly spread directions."""
-    return points[np.unique(np.argmax(_directions() @ points.T, 1))]
-
-
 def _directions() -> Float[np.ndarray, "n 3"]:
     """Return evenly spread unit vectors, on a Fibonacci spiral over the sphere."""
-    k = np.arange(HULL_DIRECTIONS) + 0.5
-    z = 1 - 2 * k / HULL_DIRECTIONS
+    k = np.arange(ELLIPSOID_POINTS) + 0.5
+    z = 1 - 2 * k / ELLIPSOID_POINTS
     angle = np.pi * (1 + np.sqrt(5)) * k
     ring = np.sqrt(1 - z * z)
     return np.stack([ring * np.cos(angle), ring * np.sin(angle), z], -1)

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from posewise.robots.typing import Array
@@ -13,6 +14,11 @@ from .safe_math import norm
 FLATNESS = 1e-5
 """Distance from a line up to which points count as on it [m]; above the rounding of
 single precision, and far below a sole's size."""
+
+MAX_POINTS = 48
+"""Number of points that are tried as corners (count): of more, those that are farthest
+in as many directions; the polygon is within that of all. All pairs are tried as edges,
+each with all points, so that twice the number takes eight times as long."""
 
 Stack = Float[jax.Array, "frames 3"]
 Row = Float[jax.Array, "1"]
@@ -24,7 +30,9 @@ class Balance(NamedTuple):
     centre: Float[jax.Array, "3"]
     """Centre of mass in the world [m]."""
     points: Float[jax.Array, "n 3"]
-    """Points of the feet in the world [m]."""
+    """Points of the feet in the world [m], among them the polygon's corners."""
+    foot: Int[jax.Array, " n"]
+    """Index of the foot of each point."""
     direction: Float[jax.Array, "2"]
     """Unit vector along which the distance from the polygon grows."""
     weights: Float[jax.Array, " n"]
@@ -68,9 +76,22 @@ def balance_of(
     same_foot = foot[:, None] == foot[None, :]
     ground = jnp.min(jnp.where(same_foot, height[None, :], jnp.inf), 1)
     # The lowest point of a ball is below its centre, so both are the same from above.
-    carries = height <= ground + sole
+    carries, foot = height <= ground + sole, jnp.asarray(foot)
+    if len(points) > MAX_POINTS:
+        chosen = _outermost(placed[:, :2], carries)
+        placed, foot, carries = placed[chosen], foot[chosen], carries[chosen]
     direction, weights = nearest_of_polygon(centre[:2], placed[:, :2], carries)
-    return Balance(centre, placed, direction, weights)
+    return Balance(centre, placed, foot, direction, weights)
+
+
+def _outermost(
+    points: Float[jax.Array, "n 2"], counts: Bool[jax.Array, " n"]
+) -> Int[jax.Array, " k"]:
+    """Return the indices of points that are farthest in evenly spread directions."""
+    angles = 2 * np.pi * np.arange(MAX_POINTS) / MAX_POINTS
+    x, y = jax.lax.stop_gradient(points).T
+    along = np.cos(angles)[:, None] * x + np.sin(angles)[:, None] * y
+    return jnp.argmax(jnp.where(counts, along, -jnp.inf), 1)
 
 
 def nearest_of_polygon(
@@ -173,7 +194,7 @@ def _linearize(
     R: jax.Array, p: jax.Array, params: dict
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
     found = balance_of(R, p, **params)
-    mass, com, foot = params["mass"], params["com"], jnp.asarray(params["foot"])
+    mass, com, foot = params["mass"], params["com"], found.foot
     bodies, feet = mass.shape[0], len(p) - mass.shape[0]
     up = jnp.append(found.direction, 0.0)
     # The centre of mass moves with the bodies, by their share of the mass, and the

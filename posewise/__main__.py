@@ -9,15 +9,19 @@ from typing import Any
 from .cli import help_texts
 from .robots.errors import PosewiseError
 
+INTERRUPTED = 130
+"""Exit code after Ctrl-C: 128 and the number of the signal, as shells have it."""
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command and return its exit code.
 
-    The code is 0 on success, 1 if something is not solved, and 2 for bad input.
+    The code is 0 on success, 1 if something is not solved, 2 for bad input, and 130
+    after an interrupt without a result.
     """
     options = make_parser().parse_args(arguments)
-    prepare_jax()
     try:
+        prepare_jax()
         is_success = options.run(options)
         sys.stdout.flush()
     except BrokenPipeError:
@@ -25,6 +29,9 @@ def main(arguments: list[str] | None = None) -> int:
         # the rest when it ends, and fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except KeyboardInterrupt:
+        print("posewise: interrupted before there was a result", file=sys.stderr)
+        return INTERRUPTED
     except (PosewiseError, ImportError, OSError) as error:
         print(f"posewise: {error}", file=sys.stderr)
         return 2

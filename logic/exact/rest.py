@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from posewise.robots.config import Config
 from posewise.robots.kinematics.joint_types import FREE_JOINTS
+from posewise.robots.simulation.masses import link_roots
 from posewise.robots.typing import FrameName
 
 from ..formulas.messages import format_predicate
@@ -25,8 +26,9 @@ def does_not_stay(predicate: Predicate, C: Config, a: FrameName) -> Iterator[str
     # `Stable` is among the queries, which need these predicates.
     from ..queries.stable import Stable
 
-    root = C.frames[find_object(C, a).frames[0]]
-    if root.joint is None or root.joint.type not in FREE_JOINTS:
+    link = link_roots(C.frames)[find_object(C, a).frames[0]]
+    joint = None if link is None else C.frames[link].joint
+    if joint is None or joint.type not in FREE_JOINTS:
         return
     rests = Stable(a)
     if not rests.holds(C):

@@ -287,6 +287,16 @@ class Formula(Predicate):
             return [self._momentary_plan(C, schedule)]
         return self.path_plans(C, schedule)
 
+    def doubts(self, C: Config) -> Iterator[str]:
+        grounded = self.ground(C)
+        if grounded is not self:
+            yield from grounded.doubts(C)
+
+    def solution_doubts(self, C: Config) -> Iterator[str]:
+        grounded = self.ground(C)
+        if grounded is not self:
+            yield from grounded.solution_doubts(C)
+
     def path_plans(self, C: Config, schedule: Schedule) -> Plans:
         """Return plans of a formula that is in normal form and not momentary.
 

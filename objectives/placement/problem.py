@@ -143,7 +143,7 @@ def solve_placement(
     )
     solutions.sort(key=Solution.rank)
     lacks: tuple[str, ...] = ()
-    if not solutions[0].feasible and collisions:
+    if collisions and not any(s.feasible for s in solutions):
         lacks = tuple(lacks_of_room(world, constraints, names))
     placements = [
         make_placement(world, names, s, witness_joints, lacks, tuple(constraints))

@@ -178,11 +178,13 @@ def _within_limits(timing: Timing, limits: Float[np.ndarray, "2 n"]) -> Timing:
     before, after = timing.speed[:-1] ** 2, timing.speed[1:] ** 2
     rate = (after - before) / (2 * step)
     # It jumps at the ends, which may be nearer than rounding lets a sample be inside.
-    ddq = path.sample(start + step / 2)[2]
+    middle = path.sample(start + step / 2)[2]
     too_fast = too_hard = 0.0
-    # Acceleration is linear in s within an interval, so that its ends tell the largest.
-    for fraction in (0.0, 0.25, 0.5, 0.75, 1.0):
-        dq = path.sample(start + fraction * step)[1]
+    # Acceleration is linear in s within an interval, so that its ends tell the largest,
+    # except of quaternions, which are normalised.
+    for fraction in (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0):
+        _, dq, ddq = path.sample(start + fraction * step)
+        ddq = middle if fraction in (0.0, 1.0) else ddq
         square = (1 - fraction) * before + fraction * after
         v = np.abs(dq) * np.sqrt(square)[:, None] / limits[0]
         acceleration = np.abs(ddq * square[:, None] + dq * rate[:, None]) / limits[1]
@@ -204,6 +206,17 @@ def _toppra_path(toppra: Any, path: RoundedPath) -> Any:
             return path.sample(np.atleast_1d(s))[order].reshape(*np.shape(s), -1)
 
     return Path()
+
+
+def _largest_nearby(slopes: Float[np.ndarray, "grid n"]) -> Float[np.ndarray, "grid n"]:
+    """Return the largest size of the slopes at each place and its neighbours.
+
+    A speed that is within limits by these is so in all of the intervals beside: both
+    the slopes and the square of the speed are linear in each.
+    """
+    size = np.abs(slopes)
+    padded = np.concatenate([size[:1], size, size[-1:]])
+    return np.maximum(size, np.maximum(padded[:-2], padded[2:]))
 
 
 def _toppra_limits(toppra: Any, limits: Float[np.ndarray, "2 n"]) -> Any:
@@ -232,7 +245,8 @@ def _toppra_limits(toppra: Any, limits: Float[np.ndarray, "2 n"]) -> Any:
                 for x in (a, b)
             )
             F = np.concatenate([np.eye(a.shape[1]), -np.eye(a.shape[1])])
-            highest = (np.abs(dq) / velocity_limits).max(1)
+            highest = _largest_nearby(dq)
+            highest = (highest / velocity_limits).max(1)
             with np.errstate(divide="ignore"):
                 x = np.minimum(1 / highest**2, toppra.constants.MAXX)
             bounds = np.stack([np.zeros_like(x), x], 1)

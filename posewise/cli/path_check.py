@@ -60,8 +60,9 @@ def check_path(problem: ProblemFile, file: Path) -> CommandResult:
     checks.append(check_speeds(loaded, komo.config, times))
     solution, played = None, None
     if isinstance(found, str):
-        # A file without times and slices is not one of this problem.
-        passed = None if loaded.times is not None else False
+        # A file without times, or with other slices, is not one of this problem.
+        is_other = loaded.times is None or loaded.slices is not None
+        passed = False if is_other else None
         checks.append(PathCheck("objectives", passed, (found,)))
         played = played_without_slices(spec, loaded)
     else:

@@ -134,7 +134,9 @@ def read_path_file(file: Path, C: Config) -> PathFile:
             f"{file}: the path has shape {values.shape}, expected a row of finite"
             " numbers for each configuration."
         )
-    if times is not None and (len(times) != len(values) or (np.diff(times) <= 0).any()):
+    if times is not None and (
+        len(times) != len(values) or not (np.diff(times) > 0).all()
+    ):
         raise LoadError(
             f"{file}: expected {len(values)} times that increase, one for each row."
         )

@@ -135,7 +135,8 @@ def _draw_labels(
             line = dict(color=LABEL_COLOR, linewidth=0.4, alpha=0.6)
             axes.plot(*np.stack([place, spot], 1), **line)
         style = dict(ha="center", va="bottom", fontsize=LABEL_SIZE, color=LABEL_COLOR)
-        axes.text(*spot, name, **style, clip_on=True)
+        # Dollars would begin a formula.
+        axes.text(*spot, name.replace("$", r"\$"), **style, clip_on=True)
 
 
 def _column_count(count: int) -> int:

@@ -217,6 +217,17 @@ def test_a_trajectory_as_fast_as_the_limits_allow(write_problem, capsys):
     assert "exclude each other" in capsys.readouterr().err
 
 
+def test_an_interrupt_without_a_result_is_a_sentence(
+    write_problem, capsys, monkeypatch
+):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("posewise.__main__.prepare_jax", interrupted)
+    assert main(["solve", str(write_problem(SLOWLY))]) == 130
+    assert "interrupted before there was a result" in capsys.readouterr().err
+
+
 STUCK = """
 scene:
   frames:

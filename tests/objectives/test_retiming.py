@@ -229,6 +229,15 @@ def test_short_straight_pieces_between_corners_do_not_slow_a_path(spare):
     assert duration(spare) == pytest.approx(duration(0.01), rel=0.02)
 
 
+@pytest.mark.parametrize("acceleration", [1e3, 1e5, np.inf])
+def test_turning_points_do_not_slow_a_path_without_limits_of_acceleration(acceleration):
+    points = [0, -0.7, -0.6, -0.6, 0.2, -0.05, -1.0, 0.9, 1.9, 1.3]
+    got = along(np.array(points)[:, None]).retime(2.8, acceleration)
+    least = np.abs(np.diff(points)).sum() / 2.8
+    assert 0.97 * least < got.duration < 1.03 * least
+    assert np.abs(got.velocities).max() <= 2.8 * (1 + 1e-6)
+
+
 @pytest.mark.parametrize("given", [{}, {"velocity": 3.0}, {"acceleration": 30.0}])
 def test_limits_of_the_problem_count_unless_others_are_given(given):
     C = pw.Config()

@@ -141,3 +141,6 @@ def test_what_is_on_something_but_falls_is_told(height, says):
     (found, *_) = pw.solve_placement(C, asked, ["box0"], starts=4, progress=False)
     assert found.feasible and len(found.doubts) == bool(says)
     assert all(text in found.report() for text in says)
+    every = logic.ForAll(["box0"], lambda o: logic.OnTopOf(o, "tray"))
+    world = found.solution.world_at(-1)
+    assert len([*every.solution_doubts(world)]) == bool(says)
