@@ -197,6 +197,7 @@ def test_objects_are_told_beside_the_robot(plan):
         np.testing.assert_allclose(at_rows, plan.whole_path[:, k], atol=0.01)
 
 
+@pytest.mark.slow  # all ways to a place that there is not
 def test_a_step_that_fails_is_named_and_the_rest_is_kept():
     C = gantry_world()
     C.add_object("far", [pw.Box([0.2] * 3)], pose=[5, 0, 0.1, 1, 0, 0, 0])

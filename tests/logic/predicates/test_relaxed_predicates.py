@@ -72,7 +72,9 @@ def test_derivatives(predicate):
             np.testing.assert_allclose(J @ step, change, atol=1e-9)
 
 
-@pytest.mark.parametrize("formula", ["conjunction", "disjunction"])
+@pytest.mark.parametrize(
+    "formula", [pytest.param("conjunction", marks=pytest.mark.slow), "disjunction"]
+)
 def test_the_function_has_the_violation_and_its_derivative(formula):
     C = world("block").copy()
     on, near = logic.OnTopOf("a", "b"), PREDICATES["InReachOfAgent"]
