@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 from jaxtyping import Bool, Float
 
+from ..world.palette import body_roots, robot_bodies
 from .drawn_scene import DrawnScene
 from .framing import body_boxes
-from .palette import body_roots, robot_bodies
 from .viewer.viewable_world import ViewableWorld
 
 CONTAINER_OPACITY = 0.3

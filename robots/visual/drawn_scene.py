@@ -10,8 +10,8 @@ from jaxtyping import Float, Int
 from ..geometry.shapes import Marker, Mesh
 from ..typing import RGBA, FrameName
 from ..world.frame import Geometry
+from ..world.palette import body_colors
 from .framing import floor_height, framed_points
-from .palette import body_colors
 from .triangles import flat_normals, marker_triangles, shape_triangles
 from .viewer.viewable_world import ViewableWorld
 

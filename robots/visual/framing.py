@@ -9,7 +9,7 @@ from ..geometry import shapes
 from ..geometry.local_bounds import local_bounds
 from ..kinematics.transforms import quat_to_matrix
 from ..world.frame import Frame
-from .palette import body_roots
+from ..world.palette import body_roots
 
 GROUND_RATIO = 3.0
 """A body this many times as large as all others together is a ground, not framed."""

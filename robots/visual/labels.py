@@ -8,8 +8,8 @@ from jaxtyping import Float
 
 from ..typing import FrameName
 from ..world.frame import Frame
+from ..world.palette import body_roots, robot_bodies
 from .framing import body_boxes, bounding_corners
-from .palette import body_roots, robot_bodies
 from .viewer.viewable_world import ViewableWorld
 
 SEPARATORS = r"[/_.:-]"

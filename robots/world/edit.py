@@ -23,7 +23,6 @@ from ..typing import (
     PoseLike,
     VectorLike,
 )
-from ..visual.palette import keep_bodies
 from .argument_parsing import (
     parse_color,
     parse_contact,
@@ -36,6 +35,7 @@ from .argument_parsing import (
 )
 from .frame import Joint
 from .frame_tree import FrameTree, joint_of
+from .palette import keep_bodies
 
 MAX_POSE_ERROR = 1e-6
 """Largest distance [m or rad] at which a joint counts as reaching a pose.

@@ -10,7 +10,7 @@ import posewise as pw
 from posewise import ConfigError, ObjectiveError
 from posewise.objectives import Solution
 from posewise.objectives.problem_spec import mode_sequence
-from posewise.robots.visual.palette import body_colors
+from posewise.robots.world.palette import body_colors
 from posewise.solvers import Status
 
 pytest.importorskip("matplotlib", reason="pictures need the extra plot")

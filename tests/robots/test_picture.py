@@ -7,7 +7,6 @@ import posewise as pw
 from posewise import ConfigError
 from posewise.robots.visual.drawn_scene import drawn_scene
 from posewise.robots.visual.framing import floor_height, grid_cell, visible_bounds
-from posewise.robots.visual.palette import body_colors, body_roots
 from posewise.robots.visual.rasterizer import rasterize
 from posewise.robots.visual.rendering import fit_eye, render
 from posewise.robots.visual.viewer.scene import (
@@ -15,6 +14,7 @@ from posewise.robots.visual.viewer.scene import (
     FIELD_OF_VIEW,
     fit_camera,
 )
+from posewise.robots.world.palette import body_colors, body_roots
 
 
 def test_a_buffer_has_the_nearest_triangle_at_the_middle_of_each_pixel():

@@ -9,7 +9,7 @@ from posewise.robots.visual.containers import CONTAINER_OPACITY, hiding_frames
 from posewise.robots.visual.drawn_scene import drawn_scene
 from posewise.robots.visual.framing import framed_points
 from posewise.robots.visual.labels import label_places, spread_labels
-from posewise.robots.visual.palette import body_colors, body_roots
+from posewise.robots.world.palette import body_colors, body_roots
 
 pytest.importorskip("matplotlib", reason="pictures need the extra plot")
 

@@ -9,8 +9,8 @@ from jaxtyping import Float
 
 from ...typing import RGBA
 from ...world.frame import Frame
+from ...world.palette import body_colors
 from ..framing import framed_points
-from ..palette import body_colors
 from .bodies import draw_geometry
 
 if TYPE_CHECKING:

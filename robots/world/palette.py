@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..kinematics.joint_types import FREE_JOINTS
-from ..world.frame import DrawnBody, Frame, Geometry
+from .frame import DrawnBody, Frame, Geometry
 
 Color = tuple[float, ...]
 """RGBA, each number from 0 to 1."""
