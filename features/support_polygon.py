@@ -29,6 +29,8 @@ class Balance(NamedTuple):
 
     centre: Float[jax.Array, "3"]
     """Centre of mass in the world [m]."""
+    centres: Float[jax.Array, "bodies 3"]
+    """Centre of mass of each body in the world [m]."""
     points: Float[jax.Array, "n 3"]
     """Points of the feet in the world [m], among them the polygon's corners."""
     foot: Int[jax.Array, " n"]
@@ -81,7 +83,7 @@ def balance_of(
         chosen = _outermost(placed[:, :2], carries)
         placed, foot, carries = placed[chosen], foot[chosen], carries[chosen]
     direction, weights = nearest_of_polygon(centre[:2], placed[:, :2], carries)
-    return Balance(centre, placed, foot, direction, weights)
+    return Balance(centre, centres, placed, foot, direction, weights)
 
 
 def _outermost(
@@ -194,19 +196,17 @@ def _linearize(
     R: jax.Array, p: jax.Array, params: dict
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
     found = balance_of(R, p, **params)
-    mass, com, foot = params["mass"], params["com"], found.foot
-    bodies, feet = mass.shape[0], len(p) - mass.shape[0]
+    mass, feet = params["mass"], len(p) - len(params["mass"])
     up = jnp.append(found.direction, 0.0)
     # The centre of mass moves with the bodies, by their share of the mass, and the
     # nearest point moves against it with its feet, by their weights.
     shares = mass / jnp.sum(mass)
-    centres = p[-bodies:] + jnp.sum(R[-bodies:] * com[:, None, :], -1)
-    of_foot = jnp.where(foot == jnp.arange(feet)[:, None], found.weights, 0.0)
+    of_foot = jnp.where(found.foot == jnp.arange(feet)[:, None], found.weights, 0.0)
     force = jnp.concatenate([-jnp.sum(of_foot, 1), shares])[:, None] * up
     lever = jnp.concatenate(
         [
             -jnp.sum(of_foot[..., None] * found.points, 1),
-            shares[:, None] * centres,
+            shares[:, None] * found.centres,
         ]
     )
     return found.distance, force[None], jnp.cross(lever, up)[None]

@@ -729,6 +729,9 @@ class KOMO:
     ) -> list[Solution]:
         """Return the solution of each start of `solve`, in the order of the starts.
 
+        With `avoid_collisions` starts after the failure of one are left out where a
+        target can be met from none.
+
         Args:
             seed: see `solve`.
             starts: see `solve`.

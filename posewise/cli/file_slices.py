@@ -41,7 +41,7 @@ def find_slices(loaded: PathFile, spec: ProblemSpec) -> FileSlices | str:
         spec: the problem, without choices.
     """
     if loaded.slices is not None:
-        return _by_place(loaded, spec)
+        return _by_place(loaded, loaded.slices, spec)
     # Trajectories begin at the start, so that their rows are no slices.
     if len(loaded.path) == spec.T and loaded.velocities is None:
         return _by_row(loaded, spec)
@@ -60,10 +60,11 @@ def _free(loaded: PathFile, spec: ProblemSpec) -> str:
     )
 
 
-def _by_place(loaded: PathFile, spec: ProblemSpec) -> FileSlices | str:
+def _by_place(
+    loaded: PathFile, places: Float[np.ndarray, " n"], spec: ProblemSpec
+) -> FileSlices | str:
     """Return the slices where the file's column `slice` has them."""
-    places, wanted = loaded.slices, np.arange(spec.T, dtype=float)
-    assert places is not None
+    wanted = np.arange(spec.T, dtype=float)
     if places[0] > SAME_SLICE or places[-1] < wanted[-1] - SAME_SLICE:
         return (
             f"The slices of the file reach from {places[0]:g} to {places[-1]:g}, those"

@@ -50,8 +50,12 @@ class PathFile:
 
         Between rows without velocities it is straight, else a line to the corner where
         the tangents of both rows meet, or a cubic that touches them.
+
+        Raises:
+            LoadError: for a file without times.
         """
-        assert self.times is not None
+        if self.times is None:
+            raise LoadError("The file has no times; expected one for each row.")
         k = np.clip(np.searchsorted(self.times, times), 1, len(self.times) - 1)
         h = self.times[k] - self.times[k - 1]
         f = np.clip((times - self.times[k - 1]) / h, 0.0, 1.0)[:, None]
@@ -91,8 +95,12 @@ class PathFile:
         Args:
             slices: the places; a row that is at one of them is taken as it is.
             times: at which the file passes them [s].
+
+        Raises:
+            LoadError: for a file without places.
         """
-        assert self.slices is not None
+        if self.slices is None:
+            raise LoadError("The file has no column `slice`.")
         k = np.searchsorted(self.slices, slices - SAME_SLICE)
         k = np.minimum(k, len(self.slices) - 1)
         if self.times is None:

@@ -95,14 +95,14 @@ def check_motion_limits(loaded: PathFile, spec: ProblemSpec) -> PathCheck | None
 def _excesses(loaded: PathFile, spec: ProblemSpec) -> Iterator[str]:
     """Yield sentences on coordinates that are faster than the problem allows."""
     names, times = spec.config.coordinate_names, loaded.times
-    assert times is not None
     for label, values, limits in _limits(loaded, spec):
         excess = np.nan_to_num(np.abs(values)) / limits
         for i in np.flatnonzero(excess.max(0) > 1 + SPEED_TOLERANCE):
             t = int(np.argmax(excess[:, i]))
+            place = f"in row {t}" if times is None else f"at {times[t]:.3g} s"
             yield (
-                f"The {label} of {names[i]} is {abs(values[t, i]):.3g} at"
-                f" {times[t]:.3g} s, expected at most {limits[i]:.3g}."
+                f"The {label} of {names[i]} is {abs(values[t, i]):.3g} {place},"
+                f" expected at most {limits[i]:.3g}."
             )
 
 
