@@ -4,14 +4,20 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Event, Thread, Timer
+from threading import Thread, Timer
 
 SLOW_AFTER = 0.5
 """Time after which a step counts as slow [s]: shorter ones need no explanation."""
 MAX_SILENCE = 10.0
 """Time without a line after which one says that a long step goes on [s]."""
 
+WATCH_INTERVAL = 0.5
+"""Time between two looks at whether a line is due [s]."""
+
 _last_line = -MAX_SILENCE
+_steps: dict[object, tuple[str, float]] = {}
+"""Long steps that go on, each with when it began."""
+_watchers: list[Thread] = []
 
 
 def write_line(text: str) -> None:
@@ -48,21 +54,24 @@ def break_silence(what: str, is_wanted: bool = True) -> Iterator[None]:
     if not is_wanted:
         yield
         return
-    began, is_over = time.perf_counter(), Event()
-
-    def watch() -> None:
-        while not is_over.wait(max(0.1, _due(began) - time.perf_counter())):
-            now = time.perf_counter()
-            if now >= _due(began):
-                write_line(f"posewise: {what}, {now - began:.0f} s so far …")
-
-    Thread(target=watch, daemon=True).start()
+    # One thread watches all steps: to start one takes longer than many a solve.
+    if not _watchers or not _watchers[-1].is_alive():
+        _watchers[:] = [Thread(target=_watch, daemon=True)]
+        _watchers[-1].start()
+    step = object()
+    _steps[step] = what, time.perf_counter()
     try:
         yield
     finally:
-        is_over.set()
+        del _steps[step]
 
 
-def _due(began: float) -> float:
-    """Return when the next line is due that a step goes on."""
-    return max(began, _last_line) + MAX_SILENCE
+def _watch() -> None:
+    """Write a line whenever a step goes on and none came for a while."""
+    while True:
+        time.sleep(WATCH_INTERVAL)
+        now = time.perf_counter()
+        # The innermost step, which began last, tells most.
+        for what, began in list(_steps.values())[-1:]:
+            if now >= max(began, _last_line) + MAX_SILENCE:
+                write_line(f"posewise: {what}, {now - began:.0f} s so far …")
