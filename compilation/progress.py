@@ -4,7 +4,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Thread, Timer
+from threading import Lock, Thread, Timer
 
 SLOW_AFTER = 0.5
 """Time after which a step counts as slow [s]: shorter ones need no explanation."""
@@ -17,7 +17,10 @@ WATCH_INTERVAL = 0.5
 _last_line = -MAX_SILENCE
 _steps: dict[object, tuple[str, float]] = {}
 """Long steps that go on, each with when it began."""
-_watchers: list[Thread] = []
+_watcher: Thread | None = None
+"""Thread that watches them: it ends a moment after the last of them."""
+_changing = Lock()
+"""Held while a step is added, or the thread is started or ends."""
 
 
 def write_line(text: str) -> None:
@@ -54,12 +57,14 @@ def break_silence(what: str, is_wanted: bool = True) -> Iterator[None]:
     if not is_wanted:
         yield
         return
-    # One thread watches all steps: to start one takes longer than many a solve.
-    if not _watchers or not _watchers[-1].is_alive():
-        _watchers[:] = [Thread(target=_watch, daemon=True)]
-        _watchers[-1].start()
+    global _watcher
     step = object()
-    _steps[step] = what, time.perf_counter()
+    with _changing:
+        _steps[step] = what, time.perf_counter()
+        # One thread watches all steps: to start one takes longer than many a solve.
+        if _watcher is None or not _watcher.is_alive():
+            _watcher = Thread(target=_watch, daemon=True)
+            _watcher.start()
     try:
         yield
     finally:
@@ -68,8 +73,13 @@ def break_silence(what: str, is_wanted: bool = True) -> Iterator[None]:
 
 def _watch() -> None:
     """Write a line whenever a step goes on and none came for a while."""
+    global _watcher
     while True:
         time.sleep(WATCH_INTERVAL)
+        with _changing:
+            if not _steps:
+                _watcher = None
+                return
         now = time.perf_counter()
         # The innermost step, which began last, tells most.
         for what, began in list(_steps.values())[-1:]:

@@ -1,5 +1,6 @@
 """Lines on stderr during slow steps."""
 
+import threading
 import time
 
 import pytest
@@ -32,3 +33,12 @@ def test_long_steps_are_told_again_unless_others_write(monkeypatch, capsys):
     with progress.break_silence("solving", False):
         time.sleep(0.9)
     assert capsys.readouterr().err == ""
+
+
+def test_the_watching_thread_ends_after_the_last_step():
+    for _ in range(2):
+        with progress.break_silence("solving"), progress.break_silence("planning"):
+            watchers = [t for t in threading.enumerate() if t is progress._watcher]
+        assert len(watchers) == 1
+        watchers[0].join(timeout=10)
+        assert not watchers[0].is_alive()
