@@ -50,8 +50,8 @@ def draw_axes(axes: Any, pose: np.ndarray, name: str, is_pale: bool) -> None:
         ends = project(pose[:3] + np.array([[0.0], [0.2]]) * R[:, k])
         style = dict(alpha=0.35, linewidth=6) if is_pale else dict(linewidth=2.5)
         axes.plot(*ends.T, color=color, **style)
-    style: dict[str, Any] = dict(ha="center", weight="bold")
-    axes.annotate(name, project(pose[:3]), (0, -8), **LABEL, **style)
+    centred: dict[str, Any] = dict(ha="center", weight="bold")
+    axes.annotate(name, project(pose[:3]), (0, -8), **LABEL, **centred)
 
 
 def project(points: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ import posewise as pw
 from posewise.__main__ import main
 from posewise.cli.problem_file import read_problem
 from posewise.robots.geometry.shapes import Shape
+from posewise.robots.visual.drawing import draw_skeleton, fit_axes, new_axes
 from posewise.robots.visual.drawn_scene import drawn_scene
 from posewise.robots.visual.film import DEFAULT_VIEW, film_strip
 from posewise.robots.visual.rendering import fit_eye
@@ -23,9 +24,6 @@ from .examples import DOCS, run_examples
 
 PIXELS = 80
 """Pixels per inch of worlds; shading makes their files larger than those of curves."""
-
-PALE = (0.8, 0.82, 0.85, 0.45)
-"""Colour of robots that must not hide what is behind them, RGBA."""
 
 
 def save(figure: Any, file: Path, pixels: int = PIXELS) -> None:
@@ -44,32 +42,22 @@ def draw_activity(file: Path) -> None:
 
 
 def draw_batch(file: Path) -> None:
-    """Draw targets coloured by iterations, and the arm at some of them."""
-    from matplotlib import colormaps
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import Normalize
-
+    """Draw the arm at all targets, coloured by the iterations that each took."""
     found = run_examples("guide/batches")
-    solutions, targets = found["solutions"], found["targets"]
-    counts = np.array([solution.iterations for solution in solutions])
-    scale = ScalarMappable(Normalize(counts.min(), counts.max()), colormaps["viridis"])
-    C = pw.Config()
-    for k, (target, color) in enumerate(
-        zip(targets, scale.to_rgba(counts), strict=True)
-    ):
-        shape = pw.Sphere(0.012)
-        C.add_frame(f"target{k}", position=target, shape=shape, color=color)
-    for k in np.argsort(targets[:, 1])[[2, 60, 95]]:
-        C.load("panda", prefix=f"{k}/")
-        C.lock(f"{k}/panda_finger_joint1")
-        for name in C.frame_names:
-            if name.startswith(f"{k}/"):
-                shapes = C.frame(name).geometries
-                shapes = tuple(replace(g, color=PALE) for g in shapes)
-                C.replace_frame(name, geometries=shapes)
-        C.q = np.append(C.q[: -solutions[k].q.size], solutions[k].q)
-    figure = C.picture(view=(20.0, -60.0))
-    figure.colorbar(scale, ax=figure.axes, label="iterations", shrink=0.6)
+    C, solutions, targets = found["C"], found["solutions"], found["targets"]
+    figure, axes = new_axes(size=(6.5, 4.5))
+    for solution in solutions:
+        draw_skeleton(axes, C, solution.q, "panda_hand_tcp", (0.3, 0.35, 0.45, 0.12))
+    counts = [solution.iterations for solution in solutions]
+    dots = axes.scatter(*targets.T, c=counts, s=28, alpha=1, depthshade=False, zorder=9)
+    figure.colorbar(dots, label="iterations", shrink=0.7)
+    fit_axes(axes, np.append(targets, [[-0.1, -0.3, 0], [0, 0.3, 0.8]], axis=0), 0.0)
+    size = [
+        np.ptp(limits) for limits in (axes.get_xlim(), axes.get_ylim(), axes.get_zlim())
+    ]
+    axes.set_box_aspect(size, zoom=1.4)
+    axes.view_init(15, -60)
+    axes.set_axis_off()
     save(figure, file, 110)
 
 
@@ -106,13 +94,11 @@ def command_output(arguments: list[str]) -> str:
 
 
 def draw_pick_and_place(file: Path) -> None:
-    """Draw the start, the grasp, and the motion that carries the mug."""
-    found = run_examples("guide/grasping", 0, 1, 2, 3)
-    carried = found["motion"].solve()
-    worlds = [found["W"], found["waypoints"].world_at(0)]
-    worlds += [carried.world_at(t) for t in (8, -1)]
-    titles = ["start", "grasp", "on the way", "at its place"]
-    save(film_strip(worlds, titles), file, 100)
+    """Draw the start, and the world at the end of each phase."""
+    found = run_examples("guide/grasping", 0, 2)
+    worlds = [found["W"], *(found["waypoints"].world_at(t) for t in (0, 1))]
+    titles = ["start", "end of phase 1", "end of phase 2"]
+    save(film_strip(worlds, titles), file)
 
 
 def draw_plan(file: Path) -> None:
