@@ -55,7 +55,7 @@ def draw_batch(file: Path) -> None:
     size = [
         np.ptp(limits) for limits in (axes.get_xlim(), axes.get_ylim(), axes.get_zlim())
     ]
-    axes.set_box_aspect(size, zoom=1.4)
+    axes.set_box_aspect(size, zoom=1.15)
     axes.view_init(15, -60)
     axes.set_axis_off()
     save(figure, file, 110)
