@@ -25,6 +25,7 @@ from . import cache_folder, private_jax
 from .cache_folder import cache_dir
 from .fingerprint import NotFingerprintable, fingerprint
 from .plain_jit import uses_plain_jit
+from .progress import tell_part
 
 JAX_SETTINGS = (
     "jax_enable_x64",
@@ -104,7 +105,8 @@ class CachedProgram:
         run = _load(file, _client_of(args))
         if run is None:
             options: dict[str, str | bool] = {CACHE_SALT_OPTION: uuid4().hex}
-            run = self.jitted.lower(*args).compile(options)
+            with tell_part("compiling, once for problems of this kind"):
+                run = self.jitted.lower(*args).compile(options)
             _store(file, run)
         return run
 

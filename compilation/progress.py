@@ -3,7 +3,7 @@
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from threading import Lock, Thread, Timer
 
 SLOW_AFTER = 0.5
@@ -69,6 +69,15 @@ def break_silence(what: str, is_wanted: bool = True) -> Iterator[None]:
         yield
     finally:
         del _steps[step]
+
+
+def tell_part(what: str) -> AbstractContextManager[None]:
+    """Name a part of the long step that goes on, if one does, in its lines.
+
+    Args:
+        what: the part, for example "compiling".
+    """
+    return break_silence(what, bool(_steps))
 
 
 def _watch() -> None:

@@ -620,8 +620,12 @@ class KOMO:
             choices = (*self.spec.choices, alternatives)
             self.spec = replace(self.spec, choices=choices)
             return ()
-        self._append(*alternatives[0].objectives)
-        return alternatives[0].objectives
+        # Constraints may have objectives in common, such as two objects that are to be
+        # stable: these are stated once.
+        known = {(o.feature, o.type, o.slices): o for o in self.spec.objectives}
+        stated = {(o.feature, o.type, o.slices): o for o in alternatives[0].objectives}
+        self._append(*(o for key, o in stated.items() if key not in known))
+        return tuple(known.get(key, o) for key, o in stated.items())
 
     def _append(self, *objectives: Objective) -> None:
         self.spec = replace(self.spec, objectives=(*self.spec.objectives, *objectives))

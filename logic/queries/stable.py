@@ -25,9 +25,9 @@ from ..exact.verdict import Verdict, VerdictPredicate
 from ..geometry.frame_groups import find_object, subtree
 from ..geometry.messages import length
 from ..relaxed.constraint_terms import Conjunction, ConstraintTerm
-from ..relaxed.stack_equilibrium import standing_term
-from ..relaxed.support_graph import find_stack, free_joint_frames
-from .settle_poses import are_clear, lower_onto_support
+from ..relaxed.stack_equilibrium import CENTRE_SHIFT, standing_term
+from ..relaxed.support_graph import find_stack, free_root
+from .settle_poses import are_clear, lower_onto_support, rests_on_face
 
 LEGACY_DECIMALS = 3
 """Decimals to which PyCRAM rounds positions in metres (count)."""
@@ -45,15 +45,16 @@ class Stable(VerdictPredicate):
     `legacy=True` is PyCRAM's rule: the position of a's root, rounded to millimetres in
     each coordinate, is the same before and after 2 s; nothing else counts.
 
-    Its rows demand more. All objects on free joints, a included, are in equilibrium by
-    forces at their points of contact, with friction, also if every centre of mass were
-    4 mm aside; contacts steeper than friction do not count, nor do points that are
-    0.6 mm farther from the support than the nearest one; and how far a moves as it
-    comes down and tips, and overlaps, those of the objects that it touches included,
-    add up to 85 % of `shift`. Thus balls are never stable by the rows. Agents support
-    nothing. Neither do objects on locked free joints, such as all that are not movable
-    in `solve_placement`: for a mug on a loose plate make both movable. Locked objects
-    are assumed to stand. The negation and the legacy rule have no rows.
+    Its rows demand more, and the same of all objects on free joints, so that several
+    objects cost no more than one. All are in equilibrium by forces at their points of
+    contact, with friction, also if every centre of mass were 4 mm aside; contacts
+    steeper than friction do not count, nor do points that are 0.6 mm farther from the
+    support than the nearest one; and how far each moves as it comes down and tips, and
+    overlaps, those of the objects that it touches included, add up to 85 % of `shift`
+    at most. Thus balls are never stable by the rows. Agents support nothing. Neither do
+    objects on locked free joints, such as all that are not movable in
+    `solve_placement`: for a mug on a loose plate make both movable. Locked objects are
+    assumed to stand. The negation and the legacy rule have no rows.
 
     Args:
         a: an object or frame.
@@ -87,8 +88,7 @@ class Stable(VerdictPredicate):
             )  # fmt: skip
 
     def verdict(self, C: Config) -> Verdict:
-        root = find_object(C, self.a).frames[0]
-        if free_joint_frames(C)[root] is None:
+        if self._root(C) is None:
             return Verdict(True, lambda: f"{self.a} is below no free joint: stable.")
         return self.verdict_in(Twin(C))
 
@@ -115,8 +115,17 @@ class Stable(VerdictPredicate):
         """Return rows of the equilibrium of all objects on free joints."""
         if self.legacy or not truth:
             return super().relaxed(C, truth)
-        stack = find_stack(C, find_object(C, self.a).frames[0])
-        return Conjunction(()) if stack is None else standing_term(stack, self.shift)
+        root = self._root(C)
+        if root is None:
+            return Conjunction(())
+        stack = find_stack(C, root)
+        members = {*stack.object_of(root)}
+        if not any(members & {*pair} for pair in stack.pairs):
+            raise PredicateError(
+                f"{root!r} has nothing to rest on: no pair of frames with it can"
+                " collide; see C.collision_pairs()."
+            )
+        return standing_term(stack, self.shift)
 
     def doubts(self, C: Config) -> Iterator[str]:
         """Yield a sentence if a is a ball, of which the rows never hold."""
@@ -132,18 +141,24 @@ class Stable(VerdictPredicate):
     def improve_starts(
         self, C: Config, q: Float[np.ndarray, "n nq"]
     ) -> Float[np.ndarray, "n nq"]:
-        stack = find_stack(C, find_object(C, self.a).frames[0])
-        if stack is None or not C.tree.joint(C.index(stack.root)).active:
+        root = self._root(C)
+        if root is None or not C.tree.joint(C.index(root)).active:
             return q
-        return lower_onto_support(C, stack, q)
+        return lower_onto_support(C, find_stack(C, root), root, q)
 
     def admits_poses(
         self, C: Config, name: str, poses: Float[np.ndarray, "n 7"]
     ) -> Bool[np.ndarray, " n"]:
-        stack = find_stack(C, find_object(C, self.a).frames[0])
-        if stack is None or stack.root != name:
+        if self._root(C) != name:
             return super().admits_poses(C, name, poses)
-        return are_clear(C, stack, poses)
+        stack = find_stack(C, name)
+        own = [C.index(stack.frame_names[i]) for i in stack.object_of(name)]
+        stands = rests_on_face(C, name, own, CENTRE_SHIFT, poses)
+        return stands & are_clear(C, stack, name, poses)
+
+    def _root(self, C: Config) -> str | None:
+        """Return the frame on a's free joint; None: a is below no free joint."""
+        return free_root(C, find_object(C, self.a).frames[0])
 
     def _sentence(self, drift: "_Drift", truth: bool) -> str:
         verdict = "stable" if truth else "not stable"

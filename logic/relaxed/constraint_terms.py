@@ -6,6 +6,7 @@ or above the exact value by no more than a stated error.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import jax
@@ -117,6 +118,8 @@ def objectives(
         yield _with_solver_margin(r), OT.ineq, interval.slices
 
 
+# One feature gives one objective, which a problem does not state twice.
+@lru_cache(maxsize=256)
 def _with_solver_margin(r: Inequality) -> Feature:
     """Return scale · φ + margin as a feature; φ may have a scale and a target."""
     f = r.feature

@@ -20,8 +20,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Float
 
-FORCE_PENALTY = 1e-4
-"""Weight ρ of squared forces [1]; larger values smooth the imbalance and raise it."""
+FORCE_PENALTY = 1e-6
+"""Weight ρ of squared forces [1]; larger values smooth the imbalance and raise it.
+
+At 1e-4 eight objects side by side, or a tower of five, had an imbalance of 0.02 from
+this weight alone.
+"""
 MAX_NEWTON_STEPS = 40
 """Maximum number of Newton steps (count); about ten are needed."""
 GRADIENT_TOLERANCE = 1e-11

@@ -4,8 +4,8 @@ All objects on free joints must be in equilibrium at once, with forces between o
 acting both ways, also for each centre of mass shifted to four sides. Before, objects
 settle: each comes down and tips onto its points of contact, or is pushed out of what it
 overlaps; points touch that are as near to its support as the nearest one. With all
-objects that it touches, an object must settle by less than the displacement that counts
-as stable.
+objects that it touches, each object must settle by less than the displacement that
+counts as stable.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,6 @@ from posewise.robots.simulation.masses import frame_masses
 from posewise.robots.world.frame import Frame
 from posewise.robots.world.friction import contact_friction
 
-from ..errors import PredicateError
 from ..smooth_extrema import largest, smallest, smoothstep
 from .constraint_terms import Conjunction, ConstraintTerm, Inequality
 from .contact_points import closest_surface_points, contact_samples, is_cylinder
@@ -48,7 +47,7 @@ TOUCHING_GAP = 2e-4
 """Gap beyond that of the nearest point up to which points touch fully [m]."""
 SEPARATED_GAP = 6e-4
 """Gap beyond that of the nearest point from which on points do not touch [m]."""
-REMOTE_WEIGHT = 0.02
+REMOTE_WEIGHT = 0.002
 """Weight of points that do not touch [1].
 
 It is too small to hold an object, but gives the solver a direction to a contact.
@@ -81,10 +80,7 @@ def standing_term(stack: Stack, shift: float) -> ConstraintTerm:
 
     Args:
         stack: the objects.
-        shift: largest displacement of the first object while everything settles [m].
-
-    Raises:
-        PredicateError: see `standing_feature`.
+        shift: largest displacement of an object while everything settles [m].
     """
     standing = Inequality(standing_feature(stack, shift), scale=ROW_SCALE)
     if not stack.clear_frames:
@@ -93,23 +89,17 @@ def standing_term(stack: Stack, shift: float) -> ConstraintTerm:
     return Conjunction((standing, Inequality(clear, scale=ROW_SCALE)))
 
 
+# Whichever object is asked for, the rows are the same: a problem states them once.
+@lru_cache(maxsize=64)
 def standing_feature(stack: Stack, shift: float) -> Feature:
-    """Return five rows: how far the first object settles [m], and four imbalances.
+    """Return how far each object settles [m], and four imbalances.
 
     Imbalances are in weights, for centres of mass shifted to four sides.
 
     Args:
         stack: the objects.
-        shift: largest displacement of the first object [m].
-
-    Raises:
-        PredicateError: when the first object can touch nothing.
+        shift: largest displacement of an object [m].
     """
-    if not stack.pairs:
-        raise PredicateError(
-            f"{stack.root!r} has nothing to rest on: no pair of"
-            " frames with it can collide; see C.collision_pairs()."
-        )
 
     def resolve(C: Config, names: Sequence[str]) -> Resolved:
         indices = np.array([C.index(name) for name in names])
@@ -279,11 +269,14 @@ def _symbol(kinds: tuple[_BodyPairKind, ...], objects: int) -> Symbol:
             friction=points.friction * (1 - slide),
         )
         imbalance = force_imbalance(*_balance_equations(settled, R, p, arrays))
-        carried = tilt.displacement(origins[:1]) + depth
-        settling = _settling(own, carried, distance, *sides)
-        return jnp.concatenate([settling[None] - limit, imbalance - MAX_IMBALANCE])
+        settling = own
+        if objects > 1:
+            carried = jax.vmap(tilt.displacement)(origins[:, None]) + depth
+            settling = jnp.sum(_links(distance, *sides) * carried, -1)
+        return jnp.concatenate([settling - limit, imbalance - MAX_IMBALANCE])
 
-    return Symbol(run, "resting", frames=(0, None), dim=5, takes_frame_stack=True)
+    dim = objects + 4
+    return Symbol(run, "resting", frames=(0, None), dim=dim, takes_frame_stack=True)
 
 
 def _gaps_below(points: _ContactPoints) -> tuple[jax.Array, jax.Array]:
@@ -299,28 +292,25 @@ def _gaps_below(points: _ContactPoints) -> tuple[jax.Array, jax.Array]:
     return held, smallest(jnp.where(held > 0, near, UNSUPPORTED))
 
 
-def _settling(own: Any, carried: Any, distance: Any, upper: Any, lower: Any) -> Any:
-    """Return an upper bound of how far the first object settles, or another does [m].
+def _links(distance: Any, upper: Any, lower: Any) -> Any:
+    """Return which objects may move which (objects, objects): from 0 to 1.
 
     Args:
-        own: how far each object settles on what is below it.
-        carried: how far each would move the first object if that were fixed to it.
         distance: signed distances of pairs of bodies.
         upper: one-hot indices of their objects (pairs, objects).
         lower: of the others; 0: the world.
     """
-    if len(own) == 1:
-        return own[0]
     # An object settles with those that it touches, and with those that they touch: the
     # reach is the transitive closure of that relation, found by repeated squaring.
+    count = upper.shape[1]
     span = UNLINKED_DISTANCE - LINKED_DISTANCE
     near = smoothstep((UNLINKED_DISTANCE - distance) / span)[:, None, None]
     one_way = largest(near * upper[:, :, None] * lower[:, None])
     reach = jnp.maximum(one_way, one_way.T)
-    reach = jnp.maximum(reach, np.eye(len(own)))
-    for _ in range(int(np.ceil(np.log2(len(own))))):
+    reach = jnp.maximum(reach, np.eye(count))
+    for _ in range(int(np.ceil(np.log2(count)))):
         reach = largest(jnp.swapaxes(reach[:, :, None] * reach, 0, 1))
-    return largest(jnp.concatenate([(reach[0] @ carried)[None], own]))
+    return reach
 
 
 def _contact_points(

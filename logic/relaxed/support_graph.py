@@ -16,34 +16,31 @@ class Stack:
 
     frame_names: tuple[str, ...]
     objects: tuple[tuple[int, ...], ...]
-    """Frames of each object on a free joint, the one in question first."""
+    """Frames of each object on a free joint, the one on the joint first."""
     pairs: tuple[tuple[int, int], ...]
     """Frames that can touch, the first one of an object."""
     clear_frames: tuple[str, ...]
     """Frames of objects that may also collide with frames that support nothing."""
-    root: str
-    """Frame on the free joint of the object in question."""
+
+    def object_of(self, root: str) -> tuple[int, ...]:
+        """Return the frames of the object whose frame on a free joint has this name."""
+        return next(x for x in self.objects if self.frame_names[x[0]] == root)
 
 
-def find_stack(C: Config, frame: int) -> Stack | None:
+def find_stack(C: Config, root: str) -> Stack:
     """Return the objects that can rest on each other in a world.
 
     Robots support nothing. Neither do objects on locked free joints, except the one in
-    question, because they might not withstand the load.
+    question, because they might not withstand the load. The answer is the same for all
+    objects on joints that are not locked.
 
     Args:
         C: the world.
-        frame: a frame of the object in question.
-
-    Returns:
-        None when the object is below no free joint, so that it stays where it is.
+        root: frame on the free joint of the object in question; see `free_root`.
     """
     owner = free_joint_frames(C)
-    first = owner[frame]
-    if first is None:
-        return None
-    free = [k for k in owner if k is not None and C.tree.joint(k).active]
-    roots = list(dict.fromkeys([first, *free]))
+    free = {k for k in owner if k is not None and C.tree.joint(k).active}
+    roots = sorted(free | {C.index(root)})
     passive = _robot_frames(C)
     passive |= {i for i, k in enumerate(owner) if k not in (None, *roots)}
     pairs, clear = [], []
@@ -70,8 +67,13 @@ def find_stack(C: Config, frame: int) -> Stack | None:
         objects=objects,
         pairs=tuple((position[i], position[j]) for i, j in pairs),
         clear_frames=tuple(dict.fromkeys(clear)),
-        root=C.frames[first].name,
     )
+
+
+def free_root(C: Config, frame: int) -> str | None:
+    """Return the frame on the free joint above a frame; None: there is none."""
+    root = free_joint_frames(C)[frame]
+    return None if root is None else C.frames[root].name
 
 
 def free_joint_frames(C: Config) -> list[int | None]:

@@ -335,5 +335,9 @@ def interval_distances(
         found = _compiled(
             pairs.kinds, K, pairs.frames, pairs.params, q[rows], step[rows], limit
         )
-        lower[first : first + n], middle[first : first + n] = (x[:n] for x in found)
+        least, measured = (np.asarray(x[:n], float) for x in found)
+        # In float32 the limit itself comes back rounded, perhaps down.
+        reaches = least >= limit[:n].astype(found[0].dtype)
+        lower[first : first + n] = np.where(reaches, limit[:n], least)
+        middle[first : first + n] = measured
     return IntervalDistances(lower, middle)

@@ -20,7 +20,7 @@ def test_only_slow_steps_are_announced(seconds, expected, monkeypatch, capsys):
 
 def test_long_steps_are_told_again_unless_others_write(monkeypatch, capsys):
     monkeypatch.setattr(progress, "MAX_SILENCE", 0.3)
-    with progress.break_silence("planning"), progress.break_silence("solving"):
+    with progress.break_silence("planning"), progress.tell_part("solving"):
         time.sleep(1.8)
         lines = capsys.readouterr().err.splitlines()
         # It is looked at every half second.
@@ -30,7 +30,7 @@ def test_long_steps_are_told_again_unless_others_write(monkeypatch, capsys):
             progress.write_line("other")
             time.sleep(0.15)
     assert capsys.readouterr().err == "other\n" * 8
-    with progress.break_silence("solving", False):
+    with progress.break_silence("planning", False), progress.tell_part("solving"):
         time.sleep(0.9)
     assert capsys.readouterr().err == ""
 

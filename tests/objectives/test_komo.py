@@ -304,13 +304,17 @@ import posewise as pw
 from posewise import FS, OT
 C = pw.load("planar3")
 C.add_frame("goal", position=[0.4, 0.3, 0.1])
+C.add_frame("ball", "tip", shape=pw.Sphere(0.01), contact=1)
+C.add_frame("post", position=[0.8, -0.3, 0], shape=pw.Box([0.1, 0.1, 1]), contact=1)
 komo = pw.KOMO(C, 1, 4, 1)
 komo.add_control_objective(1, 0.1)
 flat = [[10, 0, 0], [0, 10, 0]]
 komo.add_objective([1.0], FS.positionDiff, ["tip", "goal"], OT.eq, scale=flat)
+komo.avoid_collisions(margin=0.02)  # no number of float32
 sol = komo.solve()
 C.q = sol.q
 assert sol.feasible, sol.report()
+assert all(0 < pair.distance < 1 for pair in sol.clearance().pairs), sol.clearance()
 assert abs(C.pose("tip")[:2] - [0.4, 0.3]).max() < 1e-3
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

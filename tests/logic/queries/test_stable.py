@@ -205,6 +205,59 @@ def test_rows_are_sound_in_many_scenes(name):
     assert told > 0.2 * stable
 
 
+def test_a_tall_tower_is_told_and_stated_once():
+    """Equilibrium of many objects asks no more of each than of one."""
+    C = boxes(7)
+    assert logic.Stable("b0").violation(C) <= 0
+    komo = pw.KOMO(C)
+    first = komo.add(logic.Stable("b0"))
+    assert komo.add(logic.Stable("b6") & logic.Stable("b3")) == first
+    assert komo.objectives == first
+    assert len(komo.add(logic.Stable("b0", shift=2e-3))) == 1
+    C.set_pose("b6", [0.056, 0, 1.35, 1, 0, 0, 0])
+    assert logic.Stable("b0").violation(C) > 0
+
+
+@pytest.mark.parametrize(
+    ("shape", "quaternion", "expected"),
+    [
+        (pw.Box([0.1, 0.1, 0.1]), (1, 0, 0, 0), True),
+        (pw.Box([0.1, 0.1, 0.1]), turned(0, 0.1, X), False),
+        (pw.Box([0.1, 0.006, 0.1]), (1, 0, 0, 0), False),
+        (pw.Box([0.1, 0.1, 0.1], 0.01), turned(0, np.pi / 2, X), True),
+        (pw.Cylinder(0.1, 0.04), turned(0.3, 0, X), True),
+        (pw.Cylinder(0.1, 0.04), turned(0.3, np.pi / 2, X), False),
+        (pw.Sphere(0.05), (1, 0, 0, 0), False),
+        (pw.Capsule(0.1, 0.03), (1, 0, 0, 0), False),
+    ],
+    ids=lambda x: type(x).__name__,
+)
+def test_starts_are_on_faces(shape, quaternion, expected):
+    """By geometry: a face below the centre of mass, 4 mm inside of its rim."""
+    C = alone(shape, 0.3)
+    C.add_frame("below", "b0", position=[0, 0, 0.001], shape=pw.Marker(0.1))
+    poses = np.array([[0, 0, 1.5, *quaternion], [0.1, 0, 2, *quaternion]])
+    got = logic.Stable("b0").admits_poses(C, "b0", poses)
+    np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.slow
+def test_many_different_objects_find_stable_places_in_a_tray():
+    C = pw.Config()
+    C.add_object("tray", [pw.Box([0.5, 0.4, 0.02])], pose=[0, 0, 0.01, 1, 0, 0, 0])
+    sizes = {"can": (0.1, 0.03), "bottle": (0.15, 0.025), "dish": (0.02, 0.05)}
+    shapes = {name: pw.Cylinder(*size) for name, size in sizes.items()}
+    sizes = {"carton": (0.06, 0.05, 0.1), "bar": (0.08, 0.04, 0.04), "die": (0.05,) * 3}
+    shapes |= {name: pw.Box(size) for name, size in sizes.items()}
+    for name, shape in shapes.items():
+        C.add_object(name, [shape], pose=[0, 0, 0.5, 1, 0, 0, 0], joint="free")
+    statements = [logic.OnTopOf(a, "tray") & logic.Stable(a) for a in shapes]
+    found = pw.solve_placement(C, statements, [*shapes], starts=4, max_solutions=1)
+    assert found[0].feasible, found[0].message
+    found[0].apply(C)
+    assert all(logic.stable(C, name) for name in shapes)
+
+
 def test_rows_tell_how_far_the_edge_is():
     """Accepted 4 mm inside; beyond, rows and their gradient grow with the overhang."""
     C, rows = world("box").copy(), []
