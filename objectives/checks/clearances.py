@@ -10,6 +10,7 @@ from posewise.robots.errors import first_few
 
 from ..problem_spec import ProblemSpec, mode_sequence
 from .demands import PAIR_SYMBOLS, clearance_demands
+from .signs import MAX_OVERLAP
 from .situation import Situation, in_words, never_move
 
 SAMPLES = 12
@@ -18,9 +19,6 @@ SPREAD = 1e-6
 """Largest difference of distances that are the same [m]; more takes small motions for
 none."""
 
-MAX_OVERLAP = 0.005
-"""Overlap that a negative margin may allow without a warning [m]: models of bodies are
-seldom more exact."""
 MAX_MARGIN = 5.0
 """Margin from which it is taken for millimetres [m]; fewer miss mistakes."""
 

@@ -15,9 +15,11 @@ from posewise.robots.errors import ProblemWarning
 from posewise.robots.typing import FrameName, Frames
 
 from ..checks.doubts import warn_of_doubts
+from ..checks.signs import doubtful_signs
 from ..interval import SupportsObjectives
 from ..komo import KOMO
 from ..objective import OT, ObjectiveError
+from ..problem_builder import feature_label
 from ..solution import Solution
 from ..typing import PlacementOptions
 from .arguments import (
@@ -108,7 +110,8 @@ def solve_placement(
             improve.append(constraint.improve_starts)
             witness_joints |= joints
     warn_of_doubts(constraints, world)
-    for doubt in movables_in_millimetres(world, names):
+    bounds = [(feature_label(c[0]), *c) for c in constraints if isinstance(c, tuple)]
+    for doubt in (*movables_in_millimetres(world, names), *doubtful_signs(bounds)):
         warnings.warn(doubt, ProblemWarning, stacklevel=2)
     if region is None:
         corners = default_region(world, names)

@@ -58,6 +58,24 @@ def pose(C: pw.Config, *goal, **options) -> pw.KOMO:
     return komo
 
 
+def gap(target: float) -> pw.KOMO:
+    """Return an inverse kinematics whose tip keeps off the box, or does not."""
+    komo = pose(arm())
+    bound = dict(type=OT.ineq, target=target)
+    komo.add_objective([], FS.distance, ["tip", "box"], **bound)
+    return komo
+
+
+def standing(target: float) -> pw.KOMO:
+    """Return a weight on a foot."""
+    C = pw.Config()
+    C.add_frame("foot", joint="transXY", shape=pw.Box([0.2, 0.1, 0.02]), mass=1.0)
+    C.add_frame("weight", "foot", joint="transXY", mass=9.0)
+    komo = pose(C)
+    komo.add_objective([], FS.supportPolygon, ["foot"], OT.ineq, target=target)
+    return komo
+
+
 def stacking(
     *constraints: logic.Predicate | tuple[pw.Feature, OT],
     shape: pw.Box | pw.Sphere = MUG,
@@ -253,6 +271,25 @@ MISTAKES = {
         WARNING,
         "margin is 20 m",
         "divide millimetres by 1000",
+    ),
+    "a gap of the wrong sign": mistake(
+        lambda: gap(0.02).solve(),
+        WARNING,
+        "'tip' and 'box' may overlap by 20 mm",
+        "a gap of 20 mm has the target -0.02",
+    ),
+    "a gap of the wrong sign between objects": mistake(
+        lambda: stacking(
+            (pw.Feature(FS.distance, ["mug", "table"], target=0.02), OT.ineq)
+        ),
+        WARNING,
+        "'mug' and 'table' may overlap by 20 mm",
+    ),
+    "a reserve of balance of the wrong sign": mistake(
+        lambda: standing(0.02).solve(),
+        WARNING,
+        "may be 20 mm outside of the support polygon",
+        "has the target -0.02",
     ),
     "a negative margin": mistake(
         lambda: path(arm(), margin=-0.02).solve(),
@@ -505,6 +542,9 @@ RIGHT = {
     "a wall": lambda: path(arm(shape=pw.Box([60, 0.1, 60]))).solve(),
     "a neighbour far away": lambda: path(arm(position=[50, 0, 0])).solve(),
     "a millimetre of overlap": lambda: path(arm(), margin=-0.001).solve(),
+    "a gap": lambda: gap(-0.02).solve(),
+    "a pressed pad": lambda: gap(0.002).solve(),
+    "a reserve of balance": lambda: standing(-0.02).solve(),
     "metres of margin": lambda: path(arm(position=[50, 0, 0]), margin=2.0),
     "speeds above the model's": lambda: limited(velocity=4.0),
     "a hand with its object": lambda: switch("grip", "box"),
