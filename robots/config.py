@@ -1036,7 +1036,8 @@ class Config:
         Args:
             samples: number of random states. More make "Never" more certain.
             seed: of the random states; the same seed gives the same pairs.
-            margin: frames touch when they are nearer than this [m].
+            margin: frames touch when they are nearer than this [m]. An excluded pair
+                keeps no distance, so give the one that a path is to keep.
 
         Returns:
             The pairs that are excluded now and were not before, with the reasons, which
