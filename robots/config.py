@@ -59,6 +59,7 @@ from .world.agents import Agent, Camera
 from .world.annotations import Annotations, make_agent, make_region
 from .world.argument_parsing import finite_vector, numbers_key, parse_part
 from .world.fit_collisions import CollisionFit, fit_collisions
+from .world.fixed_links import warn_if_link_was_moved
 from .world.frame import Frame, FrameFields, Joint, Model
 from .world.frame_tree import FrameTree
 from .world.named_states import (
@@ -220,7 +221,9 @@ class Config:
             quaternion: of the origin in the parent (4,); it is normalised.
             pose: both at once (7,); instead of position and quaternion.
             joint: name of a joint type; None: rigidly attached.
-            axis: (3,) of hinge, revolute, continuous, prismatic and planar joints.
+            axis: (3,) of hinge, revolute, continuous and prismatic joints, default x;
+                of a planar joint the normal of its plane, default z: it moves along x
+                and y, and turns about z.
             limits: (2, dim), lower row first.
             q: initial value (dim,), also the home of homing costs.
             mimic: name of a joint to follow at multiplier · q + offset.
@@ -592,6 +595,8 @@ class Config:
     ) -> None:
         """Move a frame: set its joint's value, or the origin of a rigid frame.
 
+        Other joints do not move: it is no inverse kinematics.
+
         Args:
             frame: the frame.
             pose: (7,) in `relative_to`.
@@ -599,8 +604,14 @@ class Config:
 
         Raises:
             ConfigError: when the frame's joint cannot reach the pose.
+
+        Warns:
+            ProblemWarning: for a frame that a model fixes to a link, unless its new
+                pose is given relative to its parent.
         """
-        self._tree = edit.set_pose(self._tree, frame, pose, relative_to)
+        before = self._tree
+        self._tree = edit.set_pose(before, frame, pose, relative_to)
+        warn_if_link_was_moved(before, self._tree, frame, relative_to)
 
     def set_shape(
         self,

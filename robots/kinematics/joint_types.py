@@ -45,8 +45,13 @@ class JointType:
     dim: int
     """Number of coordinates."""
     nodes: tuple[JointNode, ...]
-    needs_axis: bool = False
-    """Whether joints of the type have an axis of their frame."""
+    default_axis: tuple[float, float, float] | None = None
+    """Axis of a joint that is given none; None: joints of the type have no axis."""
+
+    @property
+    def needs_axis(self) -> bool:
+        """Whether joints of the type have an axis of their frame."""
+        return self.default_axis is not None
 
     @property
     def balls(self) -> tuple[int, ...]:
@@ -55,11 +60,16 @@ class JointType:
 
 
 def _hinge(axis: Axis) -> JointType:
-    return JointType(1, (JointNode(rotation=(0, axis)),), axis == "axis")
+    return JointType(1, (JointNode(rotation=(0, axis)),), _default_axis(axis))
 
 
 def _slide(axis: Axis) -> JointType:
-    return JointType(1, (JointNode(translations=((0, axis),)),), axis == "axis")
+    return JointType(1, (JointNode(translations=((0, axis),)),), _default_axis(axis))
+
+
+def _default_axis(axis: Axis) -> tuple[float, float, float] | None:
+    """Return URDF's default, x, for a joint with an axis of its own."""
+    return X if axis == "axis" else None
 
 
 _XYZ = ((0, X), (1, Y), (2, Z))
@@ -88,8 +98,10 @@ JOINT_TYPES: dict[str, JointType] = {
     "revolute": _hinge("axis"),
     "continuous": _hinge("axis"),
     "prismatic": _slide("axis"),
+    # Along x and y unless an axis is given: on the floor. URDF's default is x, which
+    # the reader of URDF fills in.
     "planar": JointType(
-        3, (JointNode(((0, "normal1"), (1, "normal2")), rotation=(2, "axis")),), True
+        3, (JointNode(((0, "normal1"), (1, "normal2")), rotation=(2, "axis")),), Z
     ),
     "floating": _FREE,
     "fixed": JointType(0, ()),

@@ -195,7 +195,14 @@ def append_model(
         else:
             up += first
         frames.append(
-            replace(frame, name=names[i], joint=new_joint, parent=up, origin=origin)
+            replace(
+                frame,
+                name=names[i],
+                joint=new_joint,
+                parent=up,
+                origin=origin,
+                is_part_of_model=frame.parent is not None,
+            )
         )
     return append_frames(tree, frames, values)
 

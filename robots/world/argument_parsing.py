@@ -231,8 +231,8 @@ def parse_joint(
     """Return a joint of a known type with a unit axis."""
     kind = joint_type(type_)
     unit_axis, bounds = None, None
-    if kind.needs_axis:
-        direction = [1, 0, 0] if axis is None else axis
+    if kind.default_axis is not None:
+        direction = kind.default_axis if axis is None else axis
         unit_axis = finite_vector(f"axis of joint {name!r}", direction, 3)
         if not _has_direction(unit_axis):
             raise ConfigError(

@@ -111,7 +111,9 @@ def _reattach(
         joint = replace(joint, q=value)
         values[i] = value
     frames = [*tree.frames]
-    frames[i] = replace(frames[i], parent=parent, origin=origin, joint=joint)
+    frames[i] = replace(
+        frames[i], parent=parent, origin=origin, joint=joint, is_part_of_model=False
+    )
     return FrameTree.build(frames, values).checked()
 
 

@@ -35,7 +35,7 @@ class Joint:
     name: str
     """Name of the joint; that of the frame where the file gives none."""
     axis: np.ndarray | None = None
-    """Unit axis (3,) of hinge, revolute, continuous, prismatic, planar."""
+    """Unit axis (3,) of hinge, revolute, continuous, prismatic, planar; None: x."""
     limits: np.ndarray | None = None
     """(2, dim), lower row first, ±inf where unlimited; None: no limits at all."""
     q: np.ndarray | None = None
@@ -99,6 +99,8 @@ class Frame:
     """The shapes before `fit_collisions` replaced some of them; empty: none were."""
     body: DrawnBody | None = None
     """The body that keeps its colour and its name; None: no frame was attached yet."""
+    is_part_of_model: bool = False
+    """Whether its model attaches it to its parent, and no user does."""
 
     def __repr__(self) -> str:
         parent = "the world" if self.parent is None else f"frame {self.parent}"
@@ -134,6 +136,7 @@ class FrameFields(TypedDict, total=False):
     missing_shapes: tuple[str, ...]
     unfitted: tuple[Geometry, ...]
     body: DrawnBody | None
+    is_part_of_model: bool
 
 
 @dataclass(frozen=True, eq=False)

@@ -306,6 +306,13 @@ class FrameTree:
         """
         if isinstance(frame, str) and frame in self.model.first_index:
             return self.model.first_index[frame]
+        if isinstance(frame, str) and frame != "world":
+            for other in self.frames:
+                if other.joint is not None and other.joint.name == frame:
+                    raise ConfigError(
+                        f"No frame {frame!r}: that is the joint of frame"
+                        f" {other.name!r}; name the frame, which the joint moves."
+                    )
         return frame_index(frame, self.model.names, len(self.frames))
 
     def own_index(self, frame: FrameName | int) -> int:

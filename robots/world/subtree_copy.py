@@ -48,7 +48,9 @@ def copy_subtree(
     copies = []
     for i in originals:
         frame, up = frames[i], frames[i].parent
-        changes: dict[str, Any] = dict(parent=new_parent, joint=joint, origin=origin)
+        changes: dict[str, Any] = dict(
+            parent=new_parent, joint=joint, origin=origin, is_part_of_model=False
+        )
         if i != top and up is not None:
             changes = dict(
                 parent=copy_index[up], joint=_mimicking_joint(frame.joint, rename)
