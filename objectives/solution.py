@@ -20,6 +20,7 @@ from .chain.contact_paths import contact_forces_along_path
 from .chain.modes import ModeSequence, build_modes
 from .checks.findings import certain_conflicts
 from .checks.hints import hints_on_violated
+from .checks.motion_time import needs_time
 from .checks.units import METRES, lengths_beyond_metres
 from .clearance.avoidance import CollisionAvoidance
 from .clearance.motion_model import motion_parts
@@ -149,6 +150,9 @@ class Solution:
             if bad:
                 names = ", ".join(f"{o.label} ({_amount(o)})" for o in bad)
                 text += f" Violated: {names}."
+            is_timed = self._record is not None and bool(self._record.spec.durations)
+            late = needs_time(self.objectives, is_timed, self.tolerance)
+            text += f" {late}" if late else ""
             if any(map(is_about_collisions, bad)) or not self._is_kept:
                 text += " report() names the pairs that collide."
         return text

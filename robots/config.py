@@ -1481,6 +1481,11 @@ class Config:
 def _make_feature(
     symbol: MakesFeature[F], frames: Frames, options: Mapping[str, Any]
 ) -> F:
+    if isinstance(symbol, str):
+        raise ConfigError(
+            f"symbol is {symbol!r}, a string; expected an entry of FS, without quotes:"
+            f" FS.{symbol}."
+        )
     if not hasattr(symbol, "on"):
         raise ConfigError(
             f"symbol is {symbol!r}, expected an entry of FS; for a function of poses"

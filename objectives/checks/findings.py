@@ -15,6 +15,7 @@ from posewise.robots.errors import ProblemWarning, first_few
 
 from ..objective import Objective
 from ..problem_spec import ProblemSpec
+from .axes import axes_of_other_length
 from .clearances import (
     clearances_at_fixed_distance,
     collision_at_start,
@@ -86,6 +87,7 @@ def _find(spec: ProblemSpec, tolerance: float) -> tuple[str, ...]:
             doubtful_signs((o.name, o.feature, o.type) for o in spec.objectives),
             start_outside_of_limits(spec.config),
             goals_outside_of_limits(spec),
+            axes_of_other_length(spec, tolerance),
             collision_at_start(spec, tolerance),
             goals_in_collision(spec, tolerance),
         )
