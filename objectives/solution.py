@@ -21,12 +21,14 @@ from .chain.modes import ModeSequence, build_modes
 from .checks.findings import certain_conflicts
 from .checks.hints import hints_on_violated
 from .checks.motion_time import needs_time
+from .checks.solution_doubts import path_doubts
 from .checks.units import METRES, lengths_beyond_metres
 from .clearance.avoidance import CollisionAvoidance
 from .clearance.motion_model import motion_parts
 from .clearance.path_clearance import PathClearance, path_clearance
 from .objective import OT, Objective, ObjectiveError
 from .objective_report import ObjectiveReport, format_table, report_objectives
+from .problem_spec import mode_sequence
 from .report.colliding_pairs import (
     colliding_pairs,
     is_about_collisions,
@@ -114,6 +116,19 @@ class Solution:
         """
         is_valid = self.status != Status.BAD_INPUT
         return is_valid and self._is_kept and max(self.eq, self.ineq) <= self.tolerance
+
+    @cached_property
+    def doubts(self) -> tuple[str, ...]:
+        """Sentences on objectives that hold, but very likely not as they were meant.
+
+        They are about `FS.gazeAt` of a target behind the camera, and about feet of
+        `FS.supportPolygon` at different heights.
+        """
+        if self._record is None or self.status == Status.BAD_INPUT:
+            return ()
+        kept = [o.objective for o in self.objectives if o.violation <= self.tolerance]
+        modes = mode_sequence(self._record.spec)
+        return tuple(dict.fromkeys(path_doubts(modes, self.x, kept)))
 
     def rank(self) -> tuple[float, float]:
         """Return the sort key of solutions, best first: violation, then cost."""
@@ -345,6 +360,7 @@ class Solution:
         )
         lines += [f"alternative: {name}" for name in self.alternatives]
         lines += [f"before the solve: {finding}" for finding in self.findings]
+        lines += self.doubts
         if not self.feasible:
             lines.append(self.message)
             if self._record is not None:

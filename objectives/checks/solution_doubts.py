@@ -1,0 +1,102 @@
+"""Objectives that a solution meets, but very likely not as they were meant."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from jaxtyping import Float
+
+from posewise.features.bound_feature import BoundFeature
+from posewise.features.table import FS
+from posewise.robots.kinematics.forward import ForwardPass
+
+from ..chain.modes import ModeSequence
+from ..objective import OT, Objective
+
+MAX_FOOT_HEIGHT = 0.03
+"""Height above the lowest foot from which a foot may be in the air [m]; less takes
+floors that are not quite level for air."""
+
+
+def path_doubts(
+    modes: ModeSequence, x: Float[np.ndarray, "T nq"], objectives: Sequence[Objective]
+) -> Iterator[str]:
+    """Yield a sentence for each objective that a path meets by another way than meant.
+
+    Args:
+        modes: the world of the path.
+        x: coordinates in that world.
+        objectives: those that hold on the path.
+    """
+    for objective in objectives:
+        symbol, order = objective.feature.symbol, objective.feature.order
+        if order or objective.type is OT.ineq and symbol is FS.gazeAt.symbol:
+            continue
+        if symbol is FS.gazeAt.symbol:
+            yield from _seen_from_behind(modes, x, objective)
+        elif symbol is FS.supportPolygon.symbol:
+            yield from _feet_in_the_air(modes, x, objective)
+
+
+def _seen_from_behind(
+    modes: ModeSequence, x: np.ndarray, objective: Objective
+) -> Iterator[str]:
+    """Yield a sentence if a target is behind the camera that is to look at it."""
+    # A cost along the path need not have brought the camera round before its end.
+    is_cost = objective.type is OT.sos
+    slices = objective.slices[-1:] if is_cost else objective.slices
+    depth = {t: _depth(*_placed(modes, x, objective, t)) for t in slices}
+    t = min(depth, key=depth.__getitem__)
+    if depth[t] < 0:
+        target, camera = objective.feature.frames
+        yield (
+            f"{objective.name}: in slice {t} {target!r} is {-depth[t]:.3g} m behind"
+            f" {camera!r}, which looks along its z axis; gazeAt is zero on both sides"
+            f" of it. To keep it in front, add an objective FS.positionRel of"
+            f" [{target!r}, {camera!r}], OT.ineq, scale=[0, 0, -1], target=[0, 0, 0.1]."
+        )
+
+
+def _feet_in_the_air(
+    modes: ModeSequence, x: np.ndarray, objective: Objective
+) -> Iterator[str]:
+    """Yield a sentence if feet that are to stand are at different heights."""
+    heights = {}
+    for t in objective.slices:
+        bound, there = _placed(modes, x, objective, t)
+        heights[t] = _foot_heights(bound, there)
+    t = max(heights, key=lambda t: float(np.ptp(heights[t])))
+    low, high = int(np.argmin(heights[t])), int(np.argmax(heights[t]))
+    if (rise := heights[t][high] - heights[t][low]) > MAX_FOOT_HEIGHT:
+        feet = objective.feature.frames
+        yield (
+            f"{objective.name}: in slice {t} {feet[high]!r} is {rise:.3g} m higher than"
+            f" {feet[low]!r}, and counts as standing, too. If nothing carries it there,"
+            " leave it out of the feet."
+        )
+
+
+def _placed(
+    modes: ModeSequence, x: np.ndarray, objective: Objective, t: int
+) -> tuple[BoundFeature, ForwardPass]:
+    mode = modes.at(t)
+    return mode.bind(objective.feature), mode.config.forward_pass(x[t])
+
+
+def _depth(bound: BoundFeature, there: ForwardPass) -> float:
+    """Return how far a target is in front of a camera, along its z axis [m]."""
+    target, camera = bound.frames
+    p = there.frames.p
+    return float(there.frames.R[camera][:, 2] @ (p[target] - p[camera]))
+
+
+def _foot_heights(
+    bound: BoundFeature, there: ForwardPass
+) -> Float[np.ndarray, " feet"]:
+    """Return the height of the lowest point of each foot [m]."""
+    params, foot = bound.params, bound.params["foot"]
+    frames = bound.frames[foot]
+    up = there.frames.R[frames][:, 2]
+    z = there.frames.p[frames][:, 2] + np.sum(up * params["points"], 1)
+    lowest = np.full(int(foot.max()) + 1, np.inf)
+    np.minimum.at(lowest, foot, z - params["radius"])
+    return lowest
