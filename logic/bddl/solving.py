@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, islice
 
 import numpy as np
@@ -18,6 +19,7 @@ from .grammar import FLOOR
 from .literal_solver import IsMovable, LiteralSolver
 from .problem import Problem
 from .production import Production
+from .rest_doubts import rest_doubts
 from .task import ConditionResult, Report, bind
 
 TRIES_PER_BRANCH = 2
@@ -38,10 +40,26 @@ class ActivitySolution:
     """The literals that were to make the formula true, one alternative of several."""
     branches_tried: int
     """Number of alternatives that were tried."""
+    literals: tuple[Predicate, ...] = ()
+    """The same literals as predicates."""
 
     def __str__(self) -> str:
         made = "solved" if self.holds else "not solved"
-        return f"{made}, {self.branches_tried} tried: {self.branch}\n{self.report}"
+        lines = [f"{made}, {self.branches_tried} tried: {self.branch}"]
+        lines += [str(self.report), *(f"! {doubt}" for doubt in self.doubts)]
+        return "\n".join(lines)
+
+    @cached_property
+    def doubts(self) -> tuple[str, ...]:
+        """Sentences on loose objects that do not stay where they are when simulated.
+
+        Of a world in which the formula does not hold there are none, nor without MuJoCo
+        (extra `sim`). They are found when they are asked for first.
+        """
+        if not self.holds:
+            return ()
+        loose = [name for name in self.config.objects if is_loose(self.config, name)]
+        return rest_doubts(self.config, loose, self.literals)
 
 
 def solve_init(
@@ -264,6 +282,7 @@ def _solution(
         report=Report(tuple(results)),
         branch=str(branch),
         branches_tried=tried,
+        literals=tuple(branch.literals),
     )
 
 

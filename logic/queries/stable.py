@@ -15,7 +15,7 @@ from posewise.robots.kinematics.transforms import (
     quat_log,
 )
 from posewise.robots.simulation.model import TIMESTEP
-from posewise.robots.simulation.motion import SimulationError
+from posewise.robots.simulation.motion import SimulatedTrajectory, SimulationError
 from posewise.robots.simulation.twin import Twin
 from posewise.robots.typing import FrameName
 from posewise.robots.validation import number
@@ -90,16 +90,21 @@ class Stable(VerdictPredicate):
     def verdict(self, C: Config) -> Verdict:
         if self._root(C) is None:
             return Verdict(True, lambda: f"{self.a} is below no free joint: stable.")
-        return self.verdict_in(Twin(C))
-
-    def verdict_in(self, twin: Twin) -> Verdict:
-        """Return the verdict of a simulation, by a twin of the world."""
-        settle = 0.0 if self.legacy else self.settle
         try:
-            drift = _drift(twin, self.a, settle, self.seconds)
+            motion = Twin(C).simulate(self.duration)
         except SimulationError:
             text = f"{self.a} is thrown out of what it overlaps: not stable."
             return Verdict(False, lambda: text)
+        return self.verdict_of(motion)
+
+    @property
+    def duration(self) -> float:
+        """Duration of the simulation [s]."""
+        return self.seconds if self.legacy else self.settle + self.seconds
+
+    def verdict_of(self, motion: SimulatedTrajectory) -> Verdict:
+        """Return the verdict of a simulation from rest, of at least its duration."""
+        drift = _drift(motion, self.a, self.duration - self.seconds, self.duration)
         if self.legacy:
             first, last = (np.round(x, LEGACY_DECIMALS) for x in drift.ends)
             truth = bool((first == last).all())
@@ -186,10 +191,11 @@ class _Drift(NamedTuple):
     """Position after settling and at the end (2, 3) [m]."""
 
 
-def _drift(twin: Twin, name: str, settle: float, seconds: float) -> _Drift:
-    motion = twin.simulate(settle + seconds)
-    middle = round(settle / TIMESTEP)
-    instants = np.array([0, middle, -2, -1])
+def _drift(
+    motion: SimulatedTrajectory, name: str, settle: float, duration: float
+) -> _Drift:
+    middle, last = round(settle / TIMESTEP), max(round(duration / TIMESTEP), 1)
+    instants = np.array([0, middle, last - 1, last])
     start, settled, before, end = motion.poses(name, instants)
     turn = quat_log(pose_multiply(pose_inverse(settled), end)[3:])
     return _Drift(

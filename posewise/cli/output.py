@@ -158,6 +158,7 @@ def summarize_activity(phases: dict[str, ActivitySolution]) -> CommandResult:
             "alternative": solution.branch,
             "tried": solution.branches_tried,
             "literals": literals,
+            "doubts": list(solution.doubts),
             "poses": {n: solution.config.pose(n) for n in solution.config.objects},
         }
     return CommandResult(is_success, text, data, {})

@@ -1,0 +1,75 @@
+"""Objects that do not stay where a solved problem put them: they fall when simulated."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from posewise.robots.config import Config
+from posewise.robots.simulation.motion import SimulatedTrajectory, SimulationError
+from posewise.robots.simulation.twin import Twin
+from posewise.robots.typing import FrameName
+
+from ..exact.containment import InsideOf
+from ..exact.floors import OnFloor
+from ..exact.support import OnTopOf
+from ..formulas.messages import format_predicate
+from ..formulas.predicate import Predicate
+from ..queries.stable import Stable
+
+SUPPORTS = (InsideOf, OnFloor, OnTopOf)
+"""Predicates of an object, their first one, and what carries it."""
+
+
+def rest_doubts(
+    C: Config, loose: Iterable[FrameName], literals: Sequence[Predicate]
+) -> tuple[str, ...]:
+    """Return a sentence for each loose object that does not stay where it is.
+
+    The world is simulated once for all of them, as `Stable` does; without MuJoCo there
+    is no sentence.
+
+    Args:
+        C: the world.
+        loose: objects on free joints.
+        literals: conditions that hold in the world.
+    """
+    names = [name for name in loose if _exists(C, name)]
+    if not names:
+        return ()
+    try:
+        motion = Twin(_without_unreal(C)).simulate(Stable(names[0]).duration)
+    except ImportError:
+        return ()
+    except SimulationError:
+        return ("Objects overlap, so that a simulation throws them out.",)
+    return tuple(_falling(motion, names, literals))
+
+
+def _falling(
+    motion: SimulatedTrajectory,
+    names: Sequence[FrameName],
+    literals: Sequence[Predicate],
+) -> Iterator[str]:
+    for name in names:
+        verdict = Stable(name).verdict_of(motion)
+        if verdict.truth:
+            continue
+        about = [
+            format_predicate(literal)
+            for literal in literals
+            if isinstance(literal, SUPPORTS) and literal.a == name
+        ]
+        holds = f"{about[0]} holds, but " if about else ""
+        yield f"{holds}{name!r} does not stay where it is: {verdict.reason()}"
+
+
+def _exists(C: Config, name: FrameName) -> bool:
+    return bool(C.states[name].real)
+
+
+def _without_unreal(C: Config) -> Config:
+    """Return a copy in which nothing touches what does not exist."""
+    world = C.copy()
+    for name, obj in C.objects.items():
+        if not _exists(C, name):
+            for part in obj.parts:
+                world.set_contact(part, 0)
+    return world
