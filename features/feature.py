@@ -11,7 +11,6 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.robots.config import Config
-from posewise.robots.errors import unknown_name
 from posewise.robots.kinematics.forward import frame_quaternions
 from posewise.robots.typing import Array, Frames, VectorLike
 from posewise.robots.validation import float_array, integer, number
@@ -321,20 +320,14 @@ def _as_symbol(symbol: SymbolLike, frame_count: int) -> Symbol:
         return entry.symbol  # type: ignore[union-attr]
     if not callable(entry):
         if isinstance(symbol, str):
-            raise FeatureError(f"symbol is {symbol!r}, a string. {_member_for(symbol)}")
+            raise FeatureError(
+                f"symbol is {symbol!r}, a string; expected an entry of FS, without"
+                f" quotes: FS.{symbol}."
+            )
         raise FeatureError(
             f"symbol is {symbol!r}, expected an entry of FS or a function."
         )
     return custom_symbol(entry, frame_count)
-
-
-def _member_for(name: str) -> str:
-    """Return a sentence on the member of FS that a string means."""
-    from .table import FS  # the table is made of features
-
-    if name in FS.__members__:
-        return f"Give FS.{name}, without quotes."
-    return unknown_name("FS member", name, FS.__members__)
 
 
 def _unprojected(

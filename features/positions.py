@@ -32,10 +32,13 @@ def position_rel(a: Pose, b: Pose) -> Vector:
 
 
 def gaze_at(a: Pose, b: Pose) -> Float[jax.Array, "2"]:
-    """Offset of `a` from the z axis of camera `b`, along the camera's x and y [m].
+    """Offset of `a` from the z axis of camera `b` [m]; zero on both sides of `b`.
 
-    It is zero on the whole z axis, in front of and behind the camera. A scale or target
-    of three numbers addresses the 3-D form; rai drops the projection inside KOMO.
+    Its rows are along the camera's x and y. A camera looks along z, but as in rai the
+    value is zero behind it, too: an inequality of `FS.positionRel` with the scale [0,
+    0, -1] and the target [0, 0, 0.1] keeps `a` 10 cm in front. A `camera_link` of URDF
+    looks along x and needs an optical frame. A scale or target of three numbers
+    addresses the 3-D form; rai drops the projection inside KOMO.
     """
     # Without the division by depth of a pinhole camera, rows are linear in the position
     # in b, and have no pole in the camera's plane z = 0.

@@ -1,4 +1,4 @@
-"""Objects that do not stay where a solved problem put them: they fall when simulated."""
+"""Objects that do not stay where a solved problem put them when it is simulated."""
 
 from collections.abc import Iterable, Iterator, Sequence
 

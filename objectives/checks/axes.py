@@ -29,7 +29,8 @@ def axes_of_other_length(spec: ProblemSpec, tolerance: float) -> Iterator[str]:
             continue
         chosen = bound.scale != 0
         length = float(np.linalg.norm(bound.target[chosen]))
-        slack = tolerance * np.sqrt(3) / np.abs(bound.scale[chosen]).min(initial=np.inf)
+        least = np.abs(bound.scale[chosen]).min(initial=np.inf)
+        slack = float(tolerance * np.sqrt(3) / least)
         if _is_too_far(length, chosen, slack):
             remedy = "a direction"
             if length and chosen.all():
@@ -48,8 +49,7 @@ def _is_too_far(length: float, chosen: Bool[np.ndarray, "3"], slack: float) -> b
 
     Components that are left out can make up for what is missing to length 1.
     """
-    is_long = length > 1 + slack
-    return is_long or bool(chosen.all() and length < 1 - slack)
+    return length > 1 + slack or bool(chosen.all()) and length < 1 - slack
 
 
 def _is_axis_goal(objective: Objective) -> bool:

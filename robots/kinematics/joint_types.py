@@ -68,7 +68,7 @@ def _slide(axis: Axis) -> JointType:
 
 
 def _default_axis(axis: Axis) -> tuple[float, float, float] | None:
-    """Return URDF's default, x, for a joint with an axis of its own."""
+    """Return the default of URDF, x, for a joint that has an axis."""
     return X if axis == "axis" else None
 
 

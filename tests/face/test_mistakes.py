@@ -188,12 +188,54 @@ def contradiction() -> pw.Solution:
     return komo.solve()
 
 
+def swung(target: list[float]) -> pw.Solution:
+    """Swing an arm to a place within one second, at a limit of speed."""
+    komo = pw.KOMO(arm(), 1, 2, 1, duration_per_phase=1.0)
+    komo.add_control_objective(order=1, scale=0.1)
+    komo.add_motion_limits(velocity=1.0)
+    xy = [[1, 0, 0], [0, 1, 0]]
+    komo.add_objective(
+        [1.0], FS.position, ["tip"], OT.eq, target=[*target, 0], scale=xy
+    )
+    return komo.solve()
+
+
+def looking(x: float, limits: list[list[float]] = LIMITS, in_front: bool = False):
+    """Turn a neck so that a camera, which looks along x at first, looks at a ball."""
+    C = pw.Config()
+    C.add_frame("neck", joint="hingeZ", limits=limits)
+    C.add_frame("camera", "neck", quaternion=[1, 0, 1, 0])
+    C.add_frame("ball", position=[x, 0.3, 0], shape=pw.Sphere(0.05))
+    komo = pose(C, FS.gazeAt, ["ball", "camera"])
+    if in_front:
+        komo.add_objective(
+            None,
+            *(FS.positionRel, ["ball", "camera"], OT.ineq),
+            scale=[0, 0, -1],
+            target=[0, 0, 0.1],
+        )
+    return komo.solve(starts=4 if in_front else 1)
+
+
+def moved(frame: str, parent: str = "world", **added) -> None:
+    """Set the pose of a frame in the world of a robot, a mug and a table."""
+    C = pw.load("panda")
+    C.load("mug", joint="free")
+    C.load("table", "desk_")
+    C.add_frame("target", "panda_hand_tcp")
+    C.add_frame("can", shape=pw.Sphere(0.03))
+    C.attach("panda_hand", "can")
+    C.set_pose(frame, [0.5, 0.2, 0.5, 1, 0, 0, 0], parent)
+
+
 ERROR = "error"
 """The call raises an error of the library (or an AttributeError) with the sentence."""
 WARNING = "warning"
 """The call warns with the sentence."""
 REPORT = "report"
 """The report of the solution or placement has the sentence."""
+DOUBT = "doubt"
+"""The same of a solution that is feasible."""
 
 
 @dataclass(frozen=True)
@@ -344,6 +386,46 @@ MISTAKES = {
     ),
     "an unknown feature": mistake(
         lambda: FS.positonDiff, ERROR, "'positonDiff'", "did you mean 'positionDiff'"
+    ),
+    "a feature as a string": mistake(
+        lambda: pw.Feature("postion", ["tip"]),
+        ERROR,
+        "'postion', a string",
+        r"without quotes: FS\.postion",
+    ),
+    "a feature as a string, evaluated": mistake(
+        lambda: arm().eval("position", ["tip"]), ERROR, "a string", r"FS\.position\."
+    ),
+    "a joint for a frame": mistake(
+        lambda: pw.load("panda").pose("panda_joint7"),
+        ERROR,
+        "'panda_joint7': that is the joint of frame 'panda_link7'",
+        "name the frame",
+    ),
+    "set_pose as an inverse kinematics": mistake(
+        lambda: moved("panda_hand_tcp"),
+        WARNING,
+        "'panda_hand_tcp' is fixed to 'panda_hand'.* no joint moved",
+        "inverse kinematics .pw.KOMO with FS.poseDiff",
+        "relative_to='panda_hand'",
+    ),
+    "an axis that is no unit vector": mistake(
+        lambda: pose(arm(), FS.vectorZ, ["tip"], target=[0, 0, -2]).solve(),
+        WARNING,
+        r"vectorZ\(tip\): its target \[0.0, 0.0, -2.0\] has length 2",
+        r"give \[0.0, 0.0, -1.0\]",
+    ),
+    "a place too far for its time": mistake(
+        lambda: swung([-0.5, 0.5]),
+        REPORT,
+        "reaches its velocity limits.* likely needs more time",
+        "longer duration_per_phase, or KOMO.free_durations",
+    ),
+    "a gaze from behind": mistake(
+        lambda: looking(-2.0),
+        DOUBT,
+        r"in slice 0 'ball' is 2.02 m behind 'camera'",
+        r"OT.ineq, scale=\[0, 0, -1\], target=\[0, 0, 0.1\]",
     ),
     "an unknown predicate": mistake(
         lambda: logic.OnTop, ERROR, "'OnTop'", "did you mean 'OnTopOf'"
@@ -524,7 +606,7 @@ def test_a_mistake_is_told_with_its_remedy(name, tmp_path):
     elif case.where == WARNING:
         texts = [str(w.message) for w in caught]
     else:
-        assert not result.feasible
+        assert result.feasible == (case.where == DOUBT)
         texts = [result.report()]
     assert any(all(re.search(p, text, re.S) for p in case.says) for text in texts), (
         texts
@@ -554,6 +636,11 @@ RIGHT = {
     "a plate on a mug": lambda: scene("(ontop mug table)", mug="plate.n.04"),
     "a synset of bddl or of a known word": lambda: scene(mug="paper_cup.n.01"),
     "float32": lambda: in_float32(path(arm()), 1e-5),
+    "an object moved": lambda: moved("mug"),
+    "furniture moved": lambda: moved("desk_table"),
+    "a target of the user moved": lambda: moved("target"),
+    "what a hand holds, moved": lambda: moved("can"),
+    "a tool that is mounted anew": lambda: moved("panda_hand_tcp", "panda_hand"),
 }
 
 
@@ -566,3 +653,11 @@ def test_predicates_need_no_import_of_their_own():
 @pytest.mark.parametrize("name", RIGHT)
 def test_what_is_no_mistake_costs_no_warning(name):
     RIGHT[name]()
+
+
+def test_a_gaze_that_must_be_in_front_turns_round():
+    assert looking(2.0).doubts == ()
+    turned = looking(-2.0, [[-3.1], [3.1]], in_front=True)
+    assert turned.feasible and turned.doubts == ()
+    assert np.isclose(turned.q[0], np.pi - np.arctan2(0.3, 2.0), atol=1e-3)
+    assert not looking(-2.0, in_front=True).feasible

@@ -12,6 +12,8 @@ import posewise as pw
 from posewise import FS, OT, ConfigError
 from posewise.features.errors import FeatureError
 from posewise.features.support_polygon import nearest_of_polygon
+from posewise.objectives.checks.solution_doubts import path_doubts
+from posewise.objectives.problem_spec import mode_sequence
 from posewise.robots.kinematics.transforms import quat_to_matrix
 
 
@@ -226,3 +228,18 @@ def planted() -> pw.Config:
 def test_feet_that_cannot_be(feet, message):
     with pytest.raises(ConfigError, match=message):
         planted().eval(FS.supportPolygon, feet)
+
+
+@pytest.mark.parametrize(("lift", "told"), [(0.0, False), (0.02, False), (0.2, True)])
+def test_a_foot_in_the_air_is_told(lift, told):
+    C = pw.Config()
+    C.add_frame("body", joint="free", position=[0, 0, 1], shape=pw.Box([0.2] * 3))
+    for name, y, z in (("left", 0.1, 0.0), ("right", -0.1, lift)):
+        C.add_frame(
+            name, "body", position=[0, y, z - 0.9], shape=pw.Box([0.2, 0.1, 0.05])
+        )
+    komo = pw.KOMO(C)
+    komo.add_objective(None, FS.supportPolygon, ["left", "right"], OT.ineq)
+    found = [*path_doubts(mode_sequence(komo.spec), C.q[None], komo.objectives)]
+    assert len(found) == told
+    assert not told or "'right' is 0.2 m higher than 'left'" in found[0]

@@ -230,6 +230,29 @@ def test_a_pose_target_that_violates_the_margin(y, hits):
     assert [("'tip' and 'wall'" in f) for f in sentences(komo)] == [True] * hits
 
 
+AXES = {
+    "a unit vector": (FS.vectorZ, [0, 0, -1], None, ""),
+    "rounded": (FS.vectorZ, [0.577, 0.577, 0.577], None, ""),
+    "too long": (FS.vectorZ, [0, 0, -2], None, "length 2, .* give [0.0, 0.0, -1.0]"),
+    "too short": (FS.vectorX, [0.3, 0, 0.4], 10, "length 0.5, .* [0.6, 0.0, 0.8]"),
+    "zero": (FS.vectorY, [0, 0, 0], None, "length 0, .* give a direction"),
+    "a component": (FS.vectorX, [0.5, 0, 0], [1, 0, 0], ""),
+    "a component above 1": (FS.vectorX, [1.5, 0, 0], [1, 0, 0], "smaller components"),
+    "mixed rows": (FS.vectorX, [0.5, 0, 0], [[1.0, 0, 0]], ""),
+    "no axis": (FS.position, [0, 0, -2], None, ""),
+}
+
+
+@pytest.mark.parametrize("case", AXES)
+def test_axes_have_length_1(case):
+    symbol, target, scale, says = AXES[case]
+    komo = motion(planar(), None)
+    komo.add_objective([1.0], symbol, ["tip"], OT.eq, target=target, scale=scale)
+    found = sentences(komo)
+    assert len(found) == bool(says)
+    assert all(part in text for text in found for part in says.split(" .* "))
+
+
 def test_goals_are_no_problem_of_costs_or_other_slices():
     komo = motion(cart(), None)
     komo.add_objective([0.5], CLEAR, [], OT.ineq)

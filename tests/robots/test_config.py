@@ -104,6 +104,49 @@ def test_set_pose_moves_joints_that_can():
         C.set_pose("arm", [0.1, 0, 0, 1, 0, 0, 0])
 
 
+ONE_LINK = "<robot name='r'><link name='a'/></robot>"
+URDF_PLANAR = """<robot name='r'><link name='w'/><link name='a'/>
+<joint name='j' type='planar'><parent link='w'/><child link='a'/></joint></robot>"""
+LIMITED = dict(limits=[[-2, -2, -3], [2, 2, 3]])
+FLOOR, WALL = ((1, 0, 0), (0, 1, 0), (0, 0, 1)), ((0, 1, 0), (0, 0, 1), (1, 0, 0))
+PLANAR = {
+    "add_frame": (lambda C: C.add_frame("a", joint="planar"), FLOOR),
+    "with limits": (lambda C: C.add_frame("a", joint="planar", **LIMITED), FLOOR),
+    "with an axis": (lambda C: C.add_frame("a", joint="planar", axis=[2, 0, 0]), WALL),
+    "add_object": (lambda C: C.add_object("a", joint="planar"), FLOOR),
+    "add_text": (lambda C: C.add_text(ONE_LINK, joint="planar"), FLOOR),
+    "load": (lambda C: C.load("mug", joint="planar"), FLOOR),
+    "the default of URDF": (lambda C: C.add_text(URDF_PLANAR), WALL),
+    "set_joint_type": (
+        lambda C: (C.add_frame("a"), C.set_joint_type("a", "planar")),
+        FLOOR,
+    ),
+    "detach": (lambda C: (C.add_frame("a"), C.detach("a", "planar")), FLOOR),
+}
+
+
+@pytest.mark.parametrize("case", PLANAR)
+def test_planar_joints_move_on_the_floor(tmp_path, case):
+    make, (x, y, normal) = PLANAR[case]
+    C, D = pw.Config(), pw.Config()
+    make(C)
+    C.write_urdf(tmp_path / "a.urdf")
+    D.add_file(tmp_path / "a.urdf")
+    for world in (C, D):
+        world.q = [1.0, 0.5, 0.6]
+        p = 1.0 * np.array(x) + 0.5 * np.array(y)
+        turn = [np.cos(0.3), *(np.sin(0.3) * np.array(normal))]
+        frame = C.frame_names[-1]
+        np.testing.assert_allclose(world.pose(frame), [*p, *turn], atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["hinge", "revolute", "continuous", "prismatic"])
+def test_other_joints_without_an_axis_have_that_of_urdf(kind):
+    C = pw.Config()
+    C.add_frame("a", joint=kind)
+    np.testing.assert_array_equal(C.frame("a").joint.axis, [1, 0, 0])
+
+
 def test_a_copy_is_independent():
     C = table_world()
     D = C.copy()

@@ -10,6 +10,7 @@ from helpers.predicate_scenes import at
 import posewise as pw
 from posewise import logic
 from posewise.logic import bddl
+from posewise.logic.bddl import rest_doubts
 from posewise.logic.bddl.object_placement import optimize_placement, place_object
 from posewise.logic.geometry.frame_groups import (
     bounding_box,
@@ -284,3 +285,47 @@ def test_what_fits_in_no_quarter_turn_is_placed_by_optimization():
     np.testing.assert_array_equal(C.pose("stick"), stands)
     assert optimize_placement(C, "stick", [inside])
     assert inside.holds(C) and not C.collisions(margin=-1e-4)
+
+
+FRUIT = """
+(define (problem fruit) (:domain igibson)
+    (:objects apple.n.01_1 apple.n.01_2 - apple.n.01 bowl.n.01_1 - bowl.n.01
+        table.n.02_1 - table.n.02 floor.n.01_1 - floor.n.01)
+    (:init (ontop apple.n.01_1 table.n.02_1) (ontop apple.n.01_2 table.n.02_1)
+        (ontop bowl.n.01_1 table.n.02_1) (onfloor table.n.02_1 floor.n.01_1)
+        (inroom floor.n.01_1 kitchen))
+    (:goal (GOAL)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("goal", "falls"),
+    [
+        ("ontop apple.n.01_1 table.n.02_1", ()),
+        # One apple fills the bowl, so that the other one is on top of it, in the air.
+        ("forall (?a - apple.n.01) (inside ?a bowl.n.01_1)", ("_1", "_2")),
+    ],
+)
+def test_what_falls_is_told(goal, falls):
+    pytest.importorskip("mujoco", reason="needs MuJoCo")
+    problem = bddl.parse(FRUIT.replace("GOAL", goal))
+    begin = bddl.solve_init(bddl.make_scene(problem), problem)
+    end = bddl.solve_goal(begin.config, problem)
+    assert begin.holds and end.holds and begin.doubts == ()
+    assert len(end.doubts) == len(falls)
+    for doubt, k in zip(end.doubts, falls, strict=True):
+        apple = f"apple.n.01{k}"
+        assert f"InsideOf('{apple}', 'bowl.n.01_1') holds, but '{apple}' does" in doubt
+        assert "not stable" in doubt and f"! {doubt}" in str(end)
+        assert not logic.Stable(apple).holds(end.config)
+
+
+def test_without_mujoco_nothing_falls(monkeypatch):
+    def missing(*_):
+        raise ImportError("mujoco is missing")
+
+    monkeypatch.setattr(rest_doubts, "Twin", missing)
+    begin = bddl.solve_init(
+        bddl.make_scene(problem := bddl.parse(FRUIT.replace("GOAL", "and"))), problem
+    )
+    assert begin.holds and begin.doubts == ()
