@@ -217,7 +217,7 @@ def looking(x: float, limits: list[list[float]] = LIMITS, in_front: bool = False
     return komo.solve(starts=4 if in_front else 1)
 
 
-def moved(frame: str, parent: str = "world", **added) -> None:
+def moved(frame: str, parent: str = "world") -> None:
     """Set the pose of a frame in the world of a robot, a mug and a table."""
     C = pw.load("panda")
     C.load("mug", joint="free")
