@@ -23,6 +23,7 @@ from .path_check import CONTACT_TOLERANCE
 from .path_distances import PlayedFile
 from .path_file import PathFile, read_path_file
 from .problem_file import ProblemFile
+from .rate_checks import check_rates
 from .sample_checks import PathCheck, check_limits, check_speeds
 
 STILL = 1e-5
@@ -56,6 +57,7 @@ def check_motion(problem: ProblemFile, file: Path) -> CommandResult:
     with problem.sections["motion"].locating_errors():
         robot = find_robot(C, name)
     checks = [check_limits(loaded, C), check_speeds(loaded, C, loaded.times)]
+    checks += check_rates(loaded, C)
     effects: list[PredicateCheck] = []
     unknown = _objects_that_the_file_lacks(C, loaded, steps)
     if unknown:

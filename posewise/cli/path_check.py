@@ -27,6 +27,7 @@ from .path_distances import (
 )
 from .path_file import PathFile, read_path_file
 from .problem_file import ProblemFile, make_path_problem
+from .rate_checks import check_rates
 from .sample_checks import (
     PathCheck,
     check_limits,
@@ -58,6 +59,8 @@ def check_path(problem: ProblemFile, file: Path) -> CommandResult:
         times = found.times if len(found.times) == len(loaded.path) else None
     checks = [check_limits(loaded, komo.config)]
     checks.append(check_speeds(loaded, komo.config, times))
+    checks += check_rates(loaded, komo.config)
+    tolerance = arguments.get("tolerance", 1e-3)
     solution, played = None, None
     if isinstance(found, str):
         # A file without times, or with other slices, is not one of this problem.
@@ -66,11 +69,11 @@ def check_path(problem: ProblemFile, file: Path) -> CommandResult:
         checks.append(PathCheck("objectives", passed, (found,)))
         played = played_without_slices(spec, loaded)
     else:
-        solution = _in_slices(spec, found, arguments.get("tolerance", 1e-3))
+        solution = _in_slices(spec, found, tolerance)
         checks += _check_objectives(solution, spec, found)
         played = played_file(spec, loaded, found, solution.x)
-    if loaded.times is not None and (isinstance(found, str) or found.steps is None):
-        limits = check_motion_limits(loaded, spec)
+    if loaded.times is not None:
+        limits = check_motion_limits(loaded, spec, tolerance)
         checks += [] if limits is None else [limits]
     checks.append(_check_collisions(loaded, komo, solution))
     line = None

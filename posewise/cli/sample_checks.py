@@ -1,6 +1,6 @@
 """Checks of the rows of a path in a file, which need no slices: limits and speeds."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ from posewise.objectives.trajectory.stated_limits import stated_limits
 from posewise.robots.config import Config
 
 from .path_file import PathFile
+from .rates_by_positions import RatesByPositions
 
 SPEED_TOLERANCE = 1e-3
 """Relative excess over a limit that is none; finite differences are rounded."""
@@ -79,40 +80,87 @@ def check_speeds(
     return PathCheck(name, not lines, tuple(lines))
 
 
-def check_motion_limits(loaded: PathFile, spec: ProblemSpec) -> PathCheck | None:
+def check_motion_limits(
+    loaded: PathFile, spec: ProblemSpec, tolerance: float
+) -> PathCheck | None:
     """Check the problem's limits of velocity and acceleration at each row.
 
+    They are judged by the columns of the file and by its positions.
+
+    Args:
+        loaded: the path.
+        spec: the problem, without choices.
+        tolerance: excess of a solution over its limits [rad/s, m/s, rad/s², m/s²].
+
     Returns:
-        The check; None: the problem or the file has no such limits for all slices.
+        The check; None: the problem has no such limits for all slices, or the file has
+        neither times nor velocities.
     """
-    lines = [*_excesses(loaded, spec)]
-    is_limited = any(True for _ in _limits(loaded, spec))
-    if not is_limited:
+    samples = [*_samples(loaded, spec)]
+    if not samples:
         return None
-    return PathCheck("motion limits at each row", not lines, tuple(lines))
+    lines: dict[tuple[str, str], str] = {}
+    for sample in samples:
+        for name, line in _excesses(sample, spec.config.coordinate_names, tolerance):
+            lines.setdefault((sample.kind, name), line)
+    return PathCheck("motion limits at each row", not lines, tuple(lines.values()))
 
 
-def _excesses(loaded: PathFile, spec: ProblemSpec) -> Iterator[str]:
-    """Yield sentences on coordinates that are faster than the problem allows."""
-    names, times = spec.config.coordinate_names, loaded.times
-    for label, values, limits in _limits(loaded, spec):
-        excess = np.nan_to_num(np.abs(values)) / limits
-        for i in np.flatnonzero(excess.max(0) > 1 + SPEED_TOLERANCE):
-            t = int(np.argmax(excess[:, i]))
-            place = f"in row {t}" if times is None else f"at {times[t]:.3g} s"
-            yield (
-                f"The {label} of {names[i]} is {abs(values[t, i]):.3g} {place},"
-                f" expected at most {limits[i]:.3g}."
-            )
+@dataclass(frozen=True, eq=False)
+class _Samples:
+    """Velocities or accelerations of a path, and their limits."""
+
+    kind: str
+    """velocity or acceleration."""
+    source: str
+    """Words on where the values are from."""
+    values: Float[np.ndarray, "samples nq"]
+    places: Sequence[str]
+    """Words on when each sample is."""
+    limits: Float[np.ndarray, " nq"]
+    rounding: Float[np.ndarray, "#samples #nq"]
+    """Largest error of the values by rounded numbers in the file."""
 
 
-def _limits(
-    loaded: PathFile, spec: ProblemSpec
-) -> Iterator[tuple[str, Float[np.ndarray, "n nq"], Float[np.ndarray, " nq"]]]:
-    """Yield a word, the values at each row, and the limits that hold in all slices."""
-    C = spec.config
-    values = {"velocity": loaded.velocities, "acceleration": loaded.accelerations}
-    for kind, rows in values.items():
+def _excesses(
+    samples: _Samples, names: Sequence[str], tolerance: float
+) -> Iterator[tuple[str, str]]:
+    """Yield the names of coordinates that are too fast, each with a sentence."""
+    size = np.abs(samples.values) - samples.rounding - tolerance
+    excess = np.nan_to_num(size) / samples.limits
+    for i in np.flatnonzero(excess.max(0, initial=0.0) > 1 + SPEED_TOLERANCE):
+        t, name = int(np.argmax(excess[:, i])), names[int(i)]
+        yield (
+            name,
+            f"The {samples.kind} of {name} is {abs(samples.values[t, i]):.3g}"
+            f" {samples.places[t]}{samples.source}, expected at most"
+            f" {samples.limits[i]:.3g}.",
+        )
+
+
+def _samples(loaded: PathFile, spec: ProblemSpec) -> Iterator[_Samples]:
+    """Yield what a file tells of quantities that are limited in all slices."""
+    C, rows = spec.config, range(len(loaded.path))
+    rates = RatesByPositions.of(loaded, C)
+    columns = {"velocity": loaded.velocities, "acceleration": loaded.accelerations}
+    at_rows = [f"in row {k}" for k in rows]
+    if loaded.times is not None:
+        at_rows = [f"at {t:.3g} s" for t in loaded.times]
+    for kind, values in columns.items():
         limits = stated_limits(spec, kind, C.coordinate_names, range(spec.T))
-        if rows is not None and np.isfinite(limits).any():
-            yield kind, rows, limits
+        if not np.isfinite(limits).any():
+            continue
+        if values is not None:
+            yield _Samples(kind, "", values, at_rows, limits, np.zeros((1, 1)))
+        if rates is None:
+            continue
+        source = " by its positions"
+        if kind == "velocity":
+            values, rounding = rates.velocities, rates.velocity_rounding
+            yield _Samples(kind, source, values, at_rows[1:], limits, rounding)
+        # Of a path that is straight, or may be, differences are no accelerations.
+        elif values is not None and not rates.has_jumps:
+            values = rates.accelerations(rates.q, 1)
+            rounding = rates.acceleration_rounding(1)
+            places = [at_rows[k] for k in rates.centers(1).tolist()]
+            yield _Samples(kind, source, values, places, limits, rounding)

@@ -69,7 +69,8 @@ def test_what_a_solution_writes_passes(solved, tmp_path, capsys, timing, suffix)
     assert ("? objectives\n" in output) != is_told
     assert ("the column `slice`" in output) != is_told
     is_same = timing == "plain"
-    assert ("+ motion limits at each row" in output) != is_same
+    assert "+ motion limits at each row" in output
+    assert "+ velocities and accelerations as the positions tell" in output
     assert ("All that was checked holds; not checked: obj" in output) != is_same
     if is_told and not is_same:
         assert "? objectives of order 1 and more\n  acceleration limits" in output
