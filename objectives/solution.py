@@ -24,6 +24,7 @@ from .checks.motion_time import needs_time
 from .checks.solution_doubts import path_doubts
 from .checks.units import METRES, lengths_beyond_metres
 from .clearance.avoidance import CollisionAvoidance
+from .clearance.certificate import Certificate
 from .clearance.motion_model import motion_parts
 from .clearance.path_clearance import PathClearance, path_clearance
 from .objective import OT, Objective, ObjectiveError
@@ -32,6 +33,7 @@ from .problem_spec import mode_sequence
 from .report.colliding_pairs import (
     colliding_pairs,
     is_about_collisions,
+    own_links_too_near,
     pairs_between_slices,
 )
 from .report.filming import film_slices, film_worlds
@@ -142,8 +144,12 @@ class Solution:
 
         False too where none are, as without `KOMO.avoid_collisions`.
         """
-        certificate = None if self._record is None else self._record.certificate
+        certificate = self._certificate
         return certificate is not None and certificate.is_kept
+
+    @property
+    def _certificate(self) -> Certificate | None:
+        return None if self._record is None else self._record.certificate
 
     @property
     def message(self) -> str:
@@ -170,6 +176,7 @@ class Solution:
             text += f" {late}" if late else ""
             if any(map(is_about_collisions, bad)) or not self._is_kept:
                 text += " report() names the pairs that collide."
+            text += own_links_too_near(self._certificate, self.config)
         return text
 
     @property
@@ -379,8 +386,7 @@ class Solution:
 
         They name slice and distance of each, first those between slices.
         """
-        between = None if self._record is None else self._record.certificate
-        lines = [*pairs_between_slices(between)]
+        lines = [*pairs_between_slices(self._certificate)]
         return lines + [*colliding_pairs(self._violated(), self.world_at)]
 
     def plot(self, file: StrPath | None = None) -> "Figure":

@@ -3,6 +3,9 @@
 import argparse
 import os
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +25,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = make_parser().parse_args(arguments)
     try:
         prepare_jax()
-        is_success = options.run(options)
+        with warnings_in_one_line():
+            is_success = options.run(options)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader of the output, such as `head`, has had enough. Python would write
@@ -38,6 +42,27 @@ def main(arguments: list[str] | None = None) -> int:
     if not is_success:
         print(f"posewise: {options.failed}", file=sys.stderr)
     return 0 if is_success else 1
+
+
+@contextmanager
+def warnings_in_one_line() -> Iterator[None]:
+    """Print warnings as sentences, without the line of Python that they came from."""
+    present = warnings.formatwarning
+    warnings.formatwarning = _format_warning
+    try:
+        yield
+    finally:
+        warnings.formatwarning = present
+
+
+def _format_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    line: str | None = None,
+) -> str:
+    return f"posewise: {' '.join(str(message).split())}\n"
 
 
 def make_parser() -> argparse.ArgumentParser:

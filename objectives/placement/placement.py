@@ -20,6 +20,9 @@ from ..solution import Solution
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+GAP_CONSTRAINT = "(pw.Feature(FS.distance, [a, b], target=-gap), OT.ineq)"
+"""The constraint that keeps two frames apart, as reports name it."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Placement:
@@ -91,7 +94,7 @@ class Placement:
         if self.feasible and any(map(is_about_collisions, self.solution.objectives)):
             lines.append(
                 f"Objects may overlap by up to the tolerance, {1e3 * overlap:g} mm; for"
-                " a gap add (pw.Feature(FS.distance, [a, b], target=-gap), OT.ineq)."
+                f" a gap add {GAP_CONSTRAINT}."
             )
         return "\n".join(lines)
 

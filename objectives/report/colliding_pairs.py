@@ -117,3 +117,30 @@ def pairs_between_slices(certificate: Certificate | None) -> Iterator[str]:
     yield (
         f"between slices: {first_few(parts, '; ', MAX_PAIRS)}; negative: they overlap."
     )
+
+
+def own_links_too_near(certificate: Certificate | None, C: Config) -> str:
+    """Return a sentence on links of one robot that keep no margin, or nothing.
+
+    Neighbours of many robots are nearer to each other than a margin to the world, in
+    all configurations. It is about the nearest pair of the path that does not overlap.
+
+    Args:
+        certificate: the check of the path; None: nothing is required there.
+        C: the world.
+    """
+    if certificate is None or certificate.is_kept:
+        return ""
+    for short in sorted(certificate.shortfalls, key=lambda s: -s.depth):
+        a, b = map(original_name, short.frames)
+        if short.distance <= 0 or not {a, b} <= {*C.frame_names}:
+            continue
+        if C.own_links(np.array([[C.index(a), C.index(b)]]))[0]:
+            return (
+                f" {a!r} and {b!r} are links of one robot, {1e3 * short.distance:.1f}"
+                f" mm apart before slice {short.segment}, but must be"
+                f" {1e3 * short.required:.1f} mm. Give such pairs a smaller margin,"
+                " `self_margin` of avoid_collisions (in problem files too), or exclude"
+                " this one by `ignore_collisions`."
+            )
+    return ""

@@ -1,5 +1,7 @@
 """The commands `posewise solve`, `check` and `bddl`."""
 
+import sys
+import warnings
 from argparse import Namespace
 from pathlib import Path
 from typing import cast
@@ -32,6 +34,7 @@ def run_solve(options: Namespace) -> bool:
         ImportError: without pyyaml.
     """
     check_output_paths(options.json, options.npz, options.trajectory)
+    require_suffixes(options)
     _check_trajectory(options)
     problem = read_input(options)
     is_motion = "motion" in problem.sections
@@ -52,16 +55,15 @@ def run_solve(options: Namespace) -> bool:
         clearance = clearance_line(komo.spec, found)
     result = output.summarize_path(problem, solution, clearance)
     is_success = _report_result(result, options.json, options.npz)
-    if options.trajectory is not None:
-        _trajectory(solution, options).save(options.trajectory)
+    _write_trajectory(solution, options, is_success)
     return is_success
 
 
 def _run_motion(problem: ProblemFile, options: Namespace) -> bool:
     plan = solve_motion(problem)
     is_success = _report_result(summarize_motion(plan), options.json, options.npz)
-    if options.trajectory is not None and plan.steps:
-        _trajectory(plan, options).save(options.trajectory)
+    if plan.steps:
+        _write_trajectory(plan, options, is_success)
     return is_success
 
 
@@ -79,6 +81,24 @@ def _check_trajectory(options: Namespace) -> None:
         raise LoadError("--retime and --rounded exclude each other: --retime rounds.")
     if options.retime:
         import_toppra()
+
+
+def _write_trajectory(
+    solution: Solution | MotionPlan, options: Namespace, is_success: bool
+) -> None:
+    """Write the path over time, if that is wanted, and say if it is unsolved."""
+    if options.trajectory is None:
+        return
+    with warnings.catch_warnings():
+        # The sentence below says it of the file, without the whole report again.
+        warnings.filterwarnings("ignore", ".*this path is not feasible")
+        _trajectory(solution, options).save(options.trajectory)
+    if not is_success:
+        print(
+            f"posewise: {options.trajectory} holds an unsolved path; a controller"
+            " should not play it.",
+            file=sys.stderr,
+        )
 
 
 def _trajectory(solution: Solution | MotionPlan, options: Namespace) -> Trajectory:
@@ -100,6 +120,7 @@ def run_check(options: Namespace) -> bool:
         ImportError: without pyyaml.
     """
     check_output_paths(options.json)
+    require_suffixes(options)
     problem = read_input(options)
     if options.result is None:
         return _report_result(output.check_predicates(problem), options.json)
@@ -136,6 +157,7 @@ def run_bddl(options: Namespace) -> bool:
         ImportError: for the name of an activity without the package bddl.
     """
     check_output_paths(options.json)
+    require_suffixes(options)
     name = options.activity
     problem = logic.bddl.load(Path(name) if "(" in name else name)
     seed = options.seed
@@ -154,6 +176,16 @@ def check_output_paths(*files: Path | None) -> None:
             raise LoadError(
                 f"{str(file)!r} cannot be written; expected a file in an existing"
                 " folder."
+            )
+
+
+def require_suffixes(options: Namespace) -> None:
+    """Raise a LoadError for --json and --npz with names of other formats."""
+    for name in ("json", "npz"):
+        file = getattr(options, name, None)
+        if file is not None and file.suffix.lower() != f".{name}":
+            raise LoadError(
+                f"--{name} is {str(file)!r}, expected a name that ends in .{name}."
             )
 
 

@@ -56,11 +56,13 @@ def _indented(text: str) -> str:
 SOLVE = f"""\
 A problem file is YAML. The world, in the order in which it is built:
   scene:       files (models beside the problem file, absolute, or package://NAME/FILE
-               with --package), models (see `posewise models`), fit_collisions, frames,
-               objects, mark (frames that are objects: category, abilities),
+               with --package; as `file: ur5.urdf`, `srdf: ur5.srdf`, the pairs of
+               links that may touch), models (see `posewise models`), fit_collisions,
+               frames, objects, mark (frames that are objects: category, abilities),
                regions (of objects), rooms (size, resolution, floor, rooms), cameras,
                agents, states (temperature, dust, ...), joints (values), lock
-               (joints); arguments are those of Config's methods
+               (joints), ignore_collisions ([[a, b], [a, [b, c]]]: pairs that may
+               touch); arguments are those of Config's methods
   q:           the state: all coordinates, or values by joint
 The kind of problem, one of:
   komo:        phases, slices_per_phase, k_order, duration_per_phase [s], starts: a
@@ -70,8 +72,8 @@ The kind of problem, one of:
                free_durations (min, max) with time_objective (scale)
   placement:   movable, starts, region, collisions, max_solutions, min_separation:
                poses of objects
-  motion:      robot, steps (pick, place, push, open, as `pick: mug`),
-               close, handover, hold, until: a motion whose paths are certified
+  motion:      robot, steps (pick, place, push, open, close, handover, hold, until;
+               as `pick: mug`): a motion whose paths are certified
 Costs and constraints:
   objectives:  feature, frames, type (eq, ineq, sos), times (in phases), target,
                scale, order, name, and options such as margin; or
@@ -112,6 +114,8 @@ and accelerations, as the fields of a ROS JointTrajectory (or .csv, .npz):
 Its speed jumps at slices; with --rounded corners are rounded by parabolas, on which the
 limits of `motion_limits` hold at all times. With --retime it is as fast as these limits
 and the speed limits of the model allow.
+
+Expressions such as "Box([1, 1, 1])" are in quotes where they have brackets.
 
 A scene of MoveIt (.yaml, .json, .scene) with a motion request is a problem too:
 

@@ -19,6 +19,13 @@ SCENE_KEYS = {
     "fixed_frame_transforms",
 }
 """Keys of scenes, none of which a problem file has."""
+IN_PROBLEM_FILES = {
+    "robot": "The robot is there in the scene: `scene: {files: [robot.urdf]}`.",
+    "request": "The goal is there in its objectives: `objectives: [...]`.",
+    "srdf": "The key srdf is there beside the robot: `scene: {files: [{file:"
+    " robot.urdf, srdf: robot.srdf}]}`.",
+}
+"""Words on what problem files have in place of each option."""
 
 
 def read_input(options: Namespace) -> ProblemFile:
@@ -30,8 +37,14 @@ def read_input(options: Namespace) -> ProblemFile:
     """
     packages = dict(options.package)
     given = [n for n in ("robot", "request", "srdf") if getattr(options, n) is not None]
-    if not given and not is_moveit(options.file):
-        return read_problem(options.file, packages)
+    if not is_moveit(options.file):
+        if not given:
+            return read_problem(options.file, packages)
+        if is_problem_file(options.file):
+            raise LoadError(
+                f"--{given[0]} is for scenes of MoveIt, but {options.file} is a problem"
+                f" file. {IN_PROBLEM_FILES[given[0]]}"
+            )
     if options.robot is None:
         raise LoadError(
             f"{options.file} is a scene of MoveIt, without the robot; give its file:"
@@ -46,6 +59,14 @@ def read_input(options: Namespace) -> ProblemFile:
     )
     top = Entry(None, options.file, 1, "")
     return ProblemFile(problem.world, (), top, {}, problem)
+
+
+def is_problem_file(file: Path) -> bool:
+    """Return whether a file has the key `scene`, as problem files have."""
+    try:
+        return "scene" in read_message(file).fields
+    except (OSError, ValueError):
+        return False
 
 
 def is_moveit(file: Path) -> bool:

@@ -13,11 +13,17 @@ from posewise.logic.formulas.messages import format_predicate
 from posewise.logic.formulas.predicate import Predicate
 from posewise.objectives import Placement, Solution
 from posewise.objectives.objective import select_slices
+from posewise.objectives.placement.placement import GAP_CONSTRAINT
 from posewise.robots.config import Config
 from posewise.robots.errors import PosewiseError
 
 from .path_distances import ClearanceLine
 from .problem_file import ProblemFile, TimedPredicate
+
+GAP_OBJECTIVE = (
+    "{feature: distance, frames: [a, b], target: -gap, type: ineq} to `objectives`"
+)
+"""What problem files have in place of `GAP_CONSTRAINT`."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +118,8 @@ def summarize_placements(
         for placement, placement_checks in zip(placements, checks, strict=True)
     ]
     best = solved.index(True) if any(solved) else 0
-    text = _report_text(placements[best].report(), checks[best])
+    report = placements[best].report().replace(GAP_CONSTRAINT, GAP_OBJECTIVE)
+    text = _report_text(report, checks[best])
     text += (
         f"\n{len(placements)} distinct placements, {sum(solved)} of them solve the"
         " problem."

@@ -58,15 +58,20 @@ def set_coordinates(C: Config, entry: Entry) -> None:
 
 
 def _add_files(C: Config, section: Entry, packages: Packages | None = None) -> None:
-    keys = ("file", *_argument_names(Config.add_file, "path"))
+    keys = ("file", "srdf", *_argument_names(Config.add_file, "path"))
     for entry in section.items("names of files, or mappings with a key file"):
         fields = _expand_shorthand(entry, "file", keys)
         name = fields.pop("file")
         path = _model_file(name, packages or {})
+        srdf = fields.pop("srdf", None)
         with entry.locating_errors():
             options = _read_arguments(fields)
             options["packages"] = {**(packages or {}), **options.get("packages", {})}
             C.add_file(path, **options)
+        if srdf is not None and srdf.value is not None:
+            with srdf.locating_errors():
+                rules = _model_file(srdf, packages or {})
+                C.read_srdf(rules, options.get("prefix", ""))
 
 
 def _model_file(name: Entry, packages: Packages) -> Path:
@@ -154,6 +159,17 @@ def _lock_joints(C: Config, section: Entry) -> None:
     for entry in section.items("names of joints"):
         with entry.locating_errors():
             C.lock(entry.text("the name of a joint"))
+
+
+def _ignore_collisions(C: Config, section: Entry) -> None:
+    expected = "two names, [a, b], or a name and several, [a, [b, c]]"
+    for entry in section.items("pairs of frames or objects, [a, b] or [a, [b, c]]"):
+        sides = entry.items(f"two sides of pairs, {expected}")
+        if len(sides) != 2:
+            entry.fail(f"got {shorten(entry.to_python())}, expected {expected}.")
+        named = {"a": sides[0], "b": sides[1]}
+        with entry.locating_errors():
+            C.ignore_collisions(read_names(named, "a"), read_names(named, "b"))
 
 
 def _add_regions(C: Config, section: Entry) -> None:
@@ -288,6 +304,7 @@ SCENE_SECTIONS: Mapping[str, Callable[[Config, Entry], None]] = {
     "regions": _add_regions,
     "rooms": _set_rooms,
     "states": _set_states,
+    "ignore_collisions": _ignore_collisions,
     "joints": _set_joints,
     "lock": _lock_joints,
     "fit_collisions": _fit_collisions,

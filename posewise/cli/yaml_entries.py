@@ -20,6 +20,8 @@ MAX_FILE_LENGTH = 1_000_000
 _INTEGER = re.compile(r"[-+]?\d{1,18}")
 _FLOAT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _INFINITE = re.compile(r"([-+]?)\.?inf")
+_EXPRESSION = re.compile(r"(?<![\"'\w])[A-Z]\w*\([^\"']*[\[{,]")
+"""A call with brackets or commas that is not in quotes."""
 _WORDS = {"true": True, "false": False, "null": None, "~": None, "": None}
 _TAGS = {f"tag:yaml.org,2002:{kind}" for kind in ("str", "seq", "map")}
 
@@ -73,6 +75,8 @@ class Entry:
                 message = unknown_name(kind, key, names)
                 if "did you mean" in message:
                     message += f" All keys: {', '.join(names)}."
+                if ")" in key:
+                    message += ' Put expressions into quotes: "OnTopOf(a, b)".'
                 entry.fail(message)
         return entries
 
@@ -191,7 +195,11 @@ def read_entries(file: Path) -> Entry:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error).splitlines()[0]
         line = mark.line + 1 if mark is not None else 1
-        replace(top, line=line).fail(f"not valid YAML: {problem}; correct it.")
+        at_line = text.splitlines()[line - 1 : line]
+        hint = "correct it."
+        if any(map(_EXPRESSION.search, at_line)):
+            hint = 'put expressions into quotes, such as shape: "Box([1, 1, 1])".'
+        replace(top, line=line).fail(f"not valid YAML: {problem}; {hint}")
 
 
 class _NodeReader:

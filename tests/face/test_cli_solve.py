@@ -1,7 +1,9 @@
 """The commands `posewise solve` and `posewise check`, and the help of all commands."""
 
 import json
+import re
 import textwrap
+import warnings
 
 import numpy as np
 import pytest
@@ -9,11 +11,12 @@ from helpers.problem_files import POINTING
 from helpers.worlds import plain_poses
 
 import posewise as pw
-from posewise.__main__ import main
+from posewise.__main__ import main, warnings_in_one_line
 from posewise.cli import help_texts
-from posewise.cli.problem_file import (
-    read_problem,
-)
+from posewise.cli.motion_section import STEP_KEYS
+from posewise.cli.output import GAP_OBJECTIVE
+from posewise.cli.problem_file import make_placement_arguments, read_problem
+from posewise.objectives.placement.placement import GAP_CONSTRAINT
 
 
 def test_check_says_why_as_the_help_does(write_problem, capsys):
@@ -32,7 +35,7 @@ def test_check_says_why_as_the_help_does(write_problem, capsys):
 
 def test_a_configuration_is_solved_and_written(write_problem, capsys):
     file = write_problem(POINTING)
-    target, arrays = file.parent / "out.json", file.parent / "out"
+    target, arrays = file.parent / "out.json", file.parent / "out.npz"
     arguments = ["solve", str(file), "--json", str(target), "--npz", str(arrays)]
     assert main(arguments) == 0
     output = capsys.readouterr().out
@@ -118,6 +121,13 @@ def test_the_grasping_of_the_help_is_solved(write_problem, capsys):
         (["check", "."], "cannot be read"),
         (["solve", "FILE", "--json", "no/such/folder.json"], "cannot be written"),
         (["solve", "FILE", "--npz", "."], "cannot be written"),
+        (["solve", "FILE", "--npz", "x.foo"], "--npz is 'x.foo', expected a name that"),
+        (["solve", "FILE", "--json", "x"], "expected a name that ends in .json"),
+        (["check", "FILE", "--json", "x.npz"], "expected a name that ends in .json"),
+        (["bddl", "sweep", "--json", "x.txt"], "expected a name that ends in .json"),
+        (["solve", "FILE", "--srdf", "r.srdf"], "file: robot.urdf, srdf: robot.srdf"),
+        (["solve", "FILE", "--robot", "r.urdf"], "`scene: {files: [robot.urdf]}`"),
+        (["check", "FILE", "--request", "r.yaml"], "in its objectives"),
         (["bddl", "nowhere.bddl"], "nowhere.bddl cannot be read"),
         (["bddl", "(define)"], "cannot be read"),
     ],
@@ -236,3 +246,46 @@ def test_mistakes_in_steps(steps, text, write_problem, capsys):
     robot = f"motion:\n  robot: panda_link0\n  steps: {steps}\n"
     assert main(["solve", str(write_problem(scene + robot))]) == 2
     assert text in capsys.readouterr().err
+
+
+UNSOLVED = MOVING.replace("[0.5, 0.6, 0]", "[9, 9, 0]")
+
+
+@pytest.mark.filterwarnings("default::posewise.ProblemWarning")
+def test_an_unsolved_path_is_told_in_one_line(write_problem, capsys):
+    file = write_problem(UNSOLVED)
+    target = file.parent / "motion.csv"
+    assert main(["solve", str(file), "--trajectory", str(target)]) == 1
+    told = capsys.readouterr().err.splitlines()
+    sentence = f"posewise: {target} holds an unsolved path; a controller should not"
+    assert sum(line.startswith(sentence) for line in told) == 1
+    assert not [line for line in told if ".py:" in line]
+    assert all(line.startswith("posewise: ") for line in told)
+    assert not [line for line in told if "is not feasible" in line]
+
+
+def test_warnings_are_sentences_without_source_lines():
+    before = warnings.formatwarning
+    with warnings_in_one_line():
+        text = warnings.formatwarning("Two\n lines.", UserWarning, "a.py", 7)
+    assert text == "posewise: Two lines.\n"
+    assert warnings.formatwarning is before
+
+
+def test_the_gap_of_a_placement_is_told_in_yaml(write_problem):
+    report = f"Objects may overlap; for a gap add {GAP_CONSTRAINT}."
+    text = report.replace(GAP_CONSTRAINT, GAP_OBJECTIVE)
+    assert "pw." not in text
+    objective = GAP_OBJECTIVE.partition("}")[0].replace("a, b", "box, table")
+    objective = objective.replace("-gap", "-0.01")
+    file = write_problem(f"{help_texts.PLACEMENT_FILE}objectives:\n  - {objective}}}\n")
+    arguments = make_placement_arguments(read_problem(file))
+    (feature, kind), _ = arguments["constraints"]
+    assert kind is pw.OT.ineq
+    np.testing.assert_allclose(feature.target, -0.01)
+
+
+def test_the_help_lists_all_steps():
+    (line,) = re.findall(r"steps \(([^)]*)\)", help_texts.SOLVE)
+    for step in STEP_KEYS:
+        assert step in line, line
