@@ -137,10 +137,10 @@ def own_links_too_near(certificate: Certificate | None, C: Config) -> str:
             continue
         if C.own_links(np.array([[C.index(a), C.index(b)]]))[0]:
             return (
-                f" {a!r} and {b!r} are links of one robot, {1e3 * short.distance:.1f}"
-                f" mm apart before slice {short.segment}, but must be"
-                f" {1e3 * short.required:.1f} mm. Give such pairs a smaller margin,"
-                " `self_margin` of avoid_collisions (in problem files too), or exclude"
-                " this one by `ignore_collisions`."
+                f" {a!r} and {b!r} are links of one robot and come to"
+                f" {1e3 * short.distance:.1f} mm on the way to slice {short.segment},"
+                f" but must keep {1e3 * short.required:.1f} mm. Give such pairs a"
+                " smaller margin, `self_margin` of avoid_collisions (in problem files"
+                " too), or exclude this one by `ignore_collisions`."
             )
     return ""

@@ -139,7 +139,8 @@ and why. `posewise solve --help` describes the file. With place.yaml from there:
 
 With a path, as `solve --json`, `--npz` or `--trajectory` write it, or a CSV or NPZ of
 positions, the path is checked against the problem: limits, objectives, collisions,
-predicates, and with avoid_collisions the distances on the whole path. What the file
+predicates, and with avoid_collisions the distances on the whole path. Velocities and
+accelerations in the file have to follow from its positions and times. What the file
 does not tell is not checked, which the output says (?). A retimed path has other
 velocities than the problem: only limits of these are checked; its .csv and .npz tell in
 the column slice where it passes the slices. Of a motion of steps the collisions on the

@@ -54,6 +54,53 @@ def test_a_scene_is_the_world_that_the_same_calls_make(write_problem):
     assert C.agents["me"].camera == "eye" and C.cameras["eye"].width == 16
 
 
+PAIRS = """\
+scene:
+  files:
+    - {file: robot.urdf, prefix: b_, srdf: robot.srdf}
+  frames:
+    wall: {joint: transX, shape: Sphere(0.1), contact: 1}
+    post: {joint: transX, shape: Sphere(0.1), contact: 1}
+    lamp: {joint: transX, shape: Sphere(0.1), contact: 1}
+  ignore_collisions:
+    - [wall, b_link1]
+    - [post, [wall, b_link2]]
+"""
+LINK = """\
+<link name="{}"><collision><geometry><sphere radius="0.1"/></geometry></collision>
+</link>"""
+JOINT = """\
+<joint name="{0}{1}" type="revolute"><parent link="{0}"/><child link="{1}"/>
+<origin xyz="1 0 0"/><limit lower="-1" upper="1" velocity="1" effort="1"/></joint>"""
+
+
+def test_pairs_are_ignored_as_by_the_same_calls(write_problem):
+    file = write_problem(PAIRS)
+    names = [f"link{k}" for k in range(4)]
+    parts = [LINK.format(name) for name in names]
+    parts += [JOINT.format(*pair) for pair in zip(names, names[1:], strict=False)]
+    (file.parent / "robot.urdf").write_text(f"<robot name='r'>{''.join(parts)}</robot>")
+    (file.parent / "robot.srdf").write_text(
+        "<robot name='r'><disable_collisions link1='link0' link2='link3'"
+        " reason='Never'/></robot>"
+    )
+    C, D = read_problem(file).world, pw.Config()
+    D.add_file(file.parent / "robot.urdf", "b_")
+    D.read_srdf(file.parent / "robot.srdf", "b_")
+    for name in ("wall", "post", "lamp"):
+        D.add_frame(name, joint="transX", shape=pw.Sphere(0.1), contact=1)
+    assert ("wall", "post") in D.collision_pairs()
+    D.ignore_collisions("wall", "b_link1")
+    D.ignore_collisions("post", ["wall", "b_link2"])
+    assert C.ignored_collisions() == D.ignored_collisions()
+    pairs = {frozenset(pair) for pair in C.collision_pairs()}
+    assert pairs == {frozenset(pair) for pair in D.collision_pairs()}
+    left_out = [("wall", "b_link1"), ("post", "wall"), ("post", "b_link2")]
+    left_out += [("b_link0", "b_link3")]
+    assert not pairs & set(map(frozenset, left_out))
+    assert {"b_link0", "b_link2"} in pairs and {"wall", "lamp"} in pairs
+
+
 def test_objectives_and_predicates_are_those_of_the_same_calls(write_problem):
     problem = read_problem(write_problem(RICH))
     near = logic.InReachOfAgent("mug", "me", reach=3)

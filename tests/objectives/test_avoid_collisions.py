@@ -13,6 +13,8 @@ from helpers.worlds import central_differences, random_q, random_tree
 import posewise as pw
 from posewise import FS, OT, ConfigError, ObjectiveError, Status
 from posewise.objectives.chain.builder import without_slack
+from posewise.objectives.clearance.avoidance import CollisionAvoidance
+from posewise.objectives.clearance.certificate import Certificate, Shortfall
 from posewise.objectives.planning import planned_starts
 from posewise.objectives.problem_spec import compile_chain
 from posewise.objectives.solve import certified
@@ -231,6 +233,33 @@ def test_links_of_one_robot_have_a_margin_of_their_own(own, other):
     assert 1.3 - b - 0.1 >= other
     found = {p.frames: p.lower_bound for p in solution.clearance(0.5).pairs}
     assert found["rail0", "rail1"] >= own and found["rail1", "wall"] >= other
+
+
+SHORT = {
+    "links of one robot": (("rail0", "rail1"), 0.011, True),
+    "a copy of a link": (("rail0@1", "rail1"), 0.011, True),
+    "links that overlap": (("rail0", "rail1"), -0.01, False),
+    "a link and the world": (("rail1", "wall"), 0.011, False),
+}
+
+
+@pytest.mark.parametrize("case", SHORT)
+def test_links_that_cannot_keep_a_margin_are_told_with_the_remedy(case):
+    frames, distance, is_told = SHORT[case]
+    short = Shortfall(frames, 5, 0.5, distance, 0.015)
+    komo = pw.KOMO(two_links(), 1, 6, 1)
+    komo.add_control_objective(1, 0.1)
+    solution = komo.solve(progress=False)
+    record = replace(solution._record, certificate=Certificate(np.ones(6), (short,)))
+    spec = replace(record.spec, avoidance=CollisionAvoidance(0.015, 0.015))
+    unkept = replace(solution, _record=replace(record, spec=spec))
+    assert not unkept.feasible
+    told = (
+        "'rail0' and 'rail1' are links of one robot and come to 11.0 mm on the way to"
+        " slice 5, but must keep 15.0 mm. Give such pairs a smaller margin,"
+        " `self_margin` of avoid_collisions"
+    )
+    assert (told in unkept.message) == is_told, unkept.message
 
 
 MIXED = ["free", "quatBall", "transXYPhi", "hinge", "prismatic"]
