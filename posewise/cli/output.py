@@ -23,7 +23,7 @@ from .problem_file import ProblemFile, TimedPredicate
 GAP_OBJECTIVE = (
     "{feature: distance, frames: [a, b], target: -gap, type: ineq} to `objectives`"
 )
-"""What problem files have in place of `GAP_CONSTRAINT`."""
+"""Objective of problem files in place of `GAP_CONSTRAINT`."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Whether the velocities and accelerations in a file are those of its positions."""
+"""Check of the velocities and accelerations in a file against its positions."""
 
 from collections.abc import Iterator
 

@@ -122,20 +122,20 @@ class RatesByPositions:
 
     @cached_property
     def _told(self) -> Bool[np.ndarray, "steps nq"]:
-        """Where accelerations are not small."""
+        """Steps of coordinates in which accelerations are not small."""
         size = np.nan_to_num(np.abs(self._changes))
         largest = size.max(0)
         return (size > SMALL * largest) & (largest > NOTHING * largest.max())
 
     @cached_property
     def _stands(self) -> Bool[np.ndarray, "steps nq"]:
-        """Where velocity hardly changes by what accelerations tell."""
+        """Steps of coordinates whose velocity hardly follows accelerations."""
         by_turning = self.steps * (self._turning[1:] + self._turning[:-1]) / 2
         changes = np.diff(self.v, axis=0) - by_turning
         return np.abs(changes) <= FEW * np.abs(self._changes)
 
     def centers(self, span: int) -> np.ndarray:
-        """Return the rows with so many rows on each side, not all of them if many."""
+        """Return rows with `span` rows on each side, half a span apart."""
         end = len(self.times)
         if not (self.v[-1].any() or self.a[-1].any()):
             # The sample after the end stands still, wherever the path ended.

@@ -139,7 +139,7 @@ def _excesses(
 
 
 def _samples(loaded: PathFile, spec: ProblemSpec) -> Iterator[_Samples]:
-    """Yield what a file tells of quantities that are limited in all slices."""
+    """Yield the rates of a path that are limited in all slices, by each source."""
     C, rows = spec.config, range(len(loaded.path))
     rates = RatesByPositions.of(loaded, C)
     columns = {"velocity": loaded.velocities, "acceleration": loaded.accelerations}

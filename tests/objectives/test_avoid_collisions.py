@@ -250,9 +250,11 @@ def test_links_that_cannot_keep_a_margin_are_told_with_the_remedy(case):
     komo = pw.KOMO(two_links(), 1, 6, 1)
     komo.add_control_objective(1, 0.1)
     solution = komo.solve(progress=False)
-    record = replace(solution._record, certificate=Certificate(np.ones(6), (short,)))
+    record = solution._record
     spec = replace(record.spec, avoidance=CollisionAvoidance(0.015, 0.015))
-    unkept = replace(solution, _record=replace(record, spec=spec))
+    certificate = Certificate(np.full(6, 0.01), (short,))
+    record = record._replace(spec=spec, certificate=certificate)
+    unkept = replace(solution, _record=record)
     assert not unkept.feasible
     told = (
         "'rail0' and 'rail1' are links of one robot and come to 11.0 mm on the way to"
