@@ -80,7 +80,9 @@ def test_the_placing_of_the_help_is_solved_and_checked(write_problem, capsys):
     target, arrays = file.parent / "out.json", file.parent / "out.npz"
     arguments = ["solve", str(file), "--json", str(target), "--npz", str(arrays)]
     assert main(arguments) == 0
-    assert "+ OnTopOf('box', 'table')" in capsys.readouterr().out
+    output = capsys.readouterr().out
+    assert "+ OnTopOf('box', 'table')" in output
+    assert f"for a gap add {GAP_OBJECTIVE}." in output and "pw." not in output
     data = json.loads(target.read_text())
     best = data["placements"][data["best"]]
     with np.load(arrays) as stored:
