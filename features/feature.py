@@ -322,7 +322,7 @@ def _as_symbol(symbol: SymbolLike, frame_count: int) -> Symbol:
         if isinstance(symbol, str):
             raise FeatureError(
                 f"symbol is {symbol!r}, a string; expected an entry of FS, without"
-                f" quotes: FS.{symbol}."
+                f" quotes: FS.{symbol.removeprefix('FS.')}."
             )
         raise FeatureError(
             f"symbol is {symbol!r}, expected an entry of FS or a function."

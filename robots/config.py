@@ -1484,7 +1484,7 @@ def _make_feature(
     if isinstance(symbol, str):
         raise ConfigError(
             f"symbol is {symbol!r}, a string; expected an entry of FS, without quotes:"
-            f" FS.{symbol}."
+            f" FS.{symbol.removeprefix('FS.')}."
         )
     if not hasattr(symbol, "on"):
         raise ConfigError(

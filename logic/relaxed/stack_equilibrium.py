@@ -47,7 +47,7 @@ TOUCHING_GAP = 2e-4
 """Gap beyond that of the nearest point up to which points touch fully [m]."""
 SEPARATED_GAP = 6e-4
 """Gap beyond that of the nearest point from which on points do not touch [m]."""
-REMOTE_WEIGHT = 0.002
+REMOTE_WEIGHT = 0.02
 """Weight of points that do not touch [1].
 
 It is too small to hold an object, but gives the solver a direction to a contact.

@@ -67,9 +67,8 @@ class PathClearance:
         return min((pair.distance for pair in self.pairs), default=np.inf)
 
     def __str__(self) -> str:
-        beyond = (
-            f"All other pairs that can collide are {1e3 * self.range:.0f} mm apart."
-        )
+        others = "All other pairs" if self.pairs else "All pairs"
+        beyond = f"{others} that can collide are {1e3 * self.range:.0f} mm apart."
         lines = [*map(str, self.pairs), beyond]
         if self.ignored:
             lines += ["Excluded from collisions:", *map(str, self.ignored)]
