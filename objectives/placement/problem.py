@@ -110,7 +110,11 @@ def solve_placement(
             improve.append(constraint.improve_starts)
             witness_joints |= joints
     warn_of_doubts(constraints, world)
-    bounds = [(feature_label(c[0]), *c) for c in constraints if isinstance(c, tuple)]
+    bounds = [
+        (feature_label(c[0]), *c)
+        for c in constraints
+        if isinstance(c, tuple) and c[1] is OT.ineq
+    ]
     for doubt in (*movables_in_millimetres(world, names), *doubtful_signs(bounds)):
         warnings.warn(doubt, ProblemWarning, stacklevel=2)
     if region is None:
