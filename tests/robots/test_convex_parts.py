@@ -228,7 +228,13 @@ MERGED = {
 }
 
 
-@pytest.mark.parametrize("name", MERGED)
+LONG = "a hundred cubes"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [*sorted(MERGED.keys() - {LONG}), pytest.param(LONG, marks=pytest.mark.slow)],
+)
 def test_parts_are_merged(name, monkeypatch):
     monkeypatch.setitem(sys.modules, "coacd", None)
     mesh, count = MERGED[name]
