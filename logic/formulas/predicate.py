@@ -288,14 +288,19 @@ class Formula(Predicate):
         return self.path_plans(C, schedule)
 
     def doubts(self, C: Config) -> Iterator[str]:
-        grounded = self.ground(C)
-        if grounded is not self:
-            yield from grounded.doubts(C)
+        for part in self._demanded(C):
+            yield from part.doubts(C)
 
     def solution_doubts(self, C: Config) -> Iterator[str]:
+        for part in self._demanded(C):
+            yield from part.solution_doubts(C)
+
+    def _demanded(self, C: Config) -> tuple[Predicate, ...]:
+        """Return the predicates that it demands for certain: none of alternatives."""
         grounded = self.ground(C)
-        if grounded is not self:
-            yield from grounded.solution_doubts(C)
+        if isinstance(grounded, And):
+            return grounded.parts
+        return () if isinstance(grounded, Formula) else (grounded,)
 
     def path_plans(self, C: Config, schedule: Schedule) -> Plans:
         """Return plans of a formula that is in normal form and not momentary.
@@ -542,14 +547,6 @@ class And(CountingConnective):
     @property
     def needed(self) -> int:
         return len(self.parts)
-
-    def doubts(self, C: Config) -> Iterator[str]:
-        for part in self.parts:
-            yield from part.doubts(C)
-
-    def solution_doubts(self, C: Config) -> Iterator[str]:
-        for part in self.parts:
-            yield from part.solution_doubts(C)
 
     def rests_on(self, C: Config) -> Iterator[tuple[FrameName, FrameName]]:
         for part in self.parts:

@@ -368,3 +368,25 @@ def test_rows_count_how_far_a_tilted_cup_tips(tilt):
         told.append(stable.violation(C) <= 0)
         assert stable.holds(C) or not told[-1], (lift, stable.explain(C))
     assert told[0] == (tilt < 0.02) and told == sorted(told, reverse=True)
+
+
+BALL = logic.Stable("ball")
+DEMANDED = {
+    "itself": (BALL, 1),
+    "a conjunction": (BALL & logic.OnTopOf("ball", "table"), 1),
+    "of a conjunction": (logic.ForAll(["cup"], lambda name: BALL & BALL), 2),
+    "one of one": (logic.AtLeast(1, BALL), 1),
+    "a negation": (~BALL, 0),
+    "alternatives": (BALL | logic.OnTopOf("ball", "table"), 0),
+    "an implication": (logic.Implies(BALL, BALL), 0),
+    "a negation in a conjunction": (BALL & ~BALL, 1),
+}
+
+
+@pytest.mark.parametrize("name", DEMANDED)
+def test_doubts_are_of_what_is_demanded_for_certain(name):
+    """A ball could roll, which is no doubt where it need not be stable."""
+    statement, count = DEMANDED[name]
+    C = ball_in_cup()
+    assert len([*statement.doubts(C)]) == count
+    assert [*statement.solution_doubts(C)] == []
