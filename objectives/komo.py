@@ -609,7 +609,8 @@ class KOMO:
             times: as for `add_objective`.
 
         Returns:
-            The objectives; none if there are several alternatives.
+            The objectives, among them those that other constraints have stated; none if
+            there are several alternatives.
 
         Raises:
             ConfigError: for unknown frames, or shapes that do not fit.

@@ -1,6 +1,6 @@
 """Poses in which an object may come to rest, from bounding boxes, for random starts."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -95,7 +95,11 @@ def are_clear(
 
 
 def rests_on_face(
-    C: Config, root: str, frames: Iterable[int], margin: float, poses: Any
+    C: Config,
+    root: str,
+    frames: Sequence[int],
+    margin: float,
+    poses: Float[np.ndarray, "n 7"],
 ) -> Bool[np.ndarray, " n"]:
     """Return at which poses of its root an object would stand on a level floor.
 
