@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import trimesh
 
+from ..dependency_warnings import dependency_warnings_ignored
 from ..errors import ConfigError
 from ..validation import MAX_NUMBER, is_bounded
 from .collada_files import read_collada
@@ -98,7 +99,7 @@ def _read_h5(
         ) from error
     arrays: dict[str, np.ndarray] = {}
     try:
-        with h5py.File(path, "r") as file:
+        with dependency_warnings_ignored(), h5py.File(path, "r") as file:
             for name in (*required, *optional):
                 data: Any = file.get(f"{group}/{name}")
                 if data is None and name in optional:
@@ -150,9 +151,10 @@ def _check_points(path: Path, array: np.ndarray) -> np.ndarray:
 def _read_trimesh(path: Path) -> trimesh.Trimesh:
     read = read_collada if path.suffix.lower() == ".dae" else _load
     try:
-        loaded = read(path)
-        if isinstance(loaded, trimesh.Scene):
-            loaded = loaded.to_mesh()
+        with dependency_warnings_ignored():
+            loaded = read(path)
+            if isinstance(loaded, trimesh.Scene):
+                loaded = loaded.to_mesh()
     except (ConfigError, ImportError):
         raise
     except Exception as error:  # trimesh's parsers raise exceptions of all kinds

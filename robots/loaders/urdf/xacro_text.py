@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from ...dependency_warnings import dependency_warnings_ignored
 from ...errors import LoadError, first_few, unknown_name
 from ...geometry.package_folders import package_folders
 
@@ -58,7 +59,11 @@ def expand_xacro(
     given = {str(name): str(value) for name, value in (args or {}).items()}
     arguments = _Arguments(given)
     found = dict(packages)
-    with _LOCK, _finding_packages(found, file.parent):
+    with (
+        _LOCK,
+        dependency_warnings_ignored(),
+        _finding_packages(found, file.parent),
+    ):
         try:
             xacro.init_stacks(str(file))
             document = xacro.parse(text)
