@@ -1,4 +1,4 @@
-"""Files read alike whatever the caller's filters say of a library's own warnings."""
+"""Files are read whatever the caller's filters say of a library's own warnings."""
 
 import warnings
 from pathlib import Path
