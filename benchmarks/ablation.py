@@ -15,8 +15,9 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any, NamedTuple
 
 import jax
 
@@ -25,7 +26,7 @@ jax.config.update("jax_enable_x64", True)
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 
-import posewise.objectives.solve.multistart as multistart  # noqa: E402
+from posewise.objectives.solve import settings  # noqa: E402
 from posewise.solvers import (  # noqa: E402
     globalization,
     iteration,
@@ -36,33 +37,39 @@ from posewise.solvers import (  # noqa: E402
 )
 
 
-def constant(module: Any, name: str, value: Any) -> Callable[[], None]:
-    """Return a function that replaces a constant or function of a module."""
-    return lambda: setattr(module, name, value)
+class Replacement(NamedTuple):
+    """A value that stands for a name of a module while a mechanism is left out."""
+
+    module: ModuleType
+    name: str
+    value: Any
+
+    def apply(self) -> None:
+        """Set the value; an AttributeError if the module has no such name."""
+        getattr(self.module, self.name)
+        setattr(self.module, self.name, self.value)
 
 
-def without_corrections() -> None:
-    judge = globalization.judge
-
-    def judge_only(*args: Any) -> Any:
-        verdict = judge(*args)
-        return verdict._replace(is_corrected=jnp.zeros((), bool))
-
-    iteration.judge = judge_only
+def judge_without_correction(*args: Any) -> Any:
+    """Judge a trial point as the solver does, and never ask for a corrected model."""
+    verdict = globalization.judge(*args)
+    return verdict._replace(is_corrected=jnp.zeros((), bool))
 
 
-MECHANISMS: Mapping[str, Callable[[], None]] = {
-    "all": lambda: None,
-    "active-set passes": constant(quadratic_model, "MAX_PASSES", 1),
-    "corrections": without_corrections,
-    "steering": constant(schedule, "MAX_TRADE", np.inf),
-    "row scaling": constant(residuals, "MAX_ROW_GRADIENT", 1e12),
-    "early ends": constant(termination, "MAX_VIOLATION_RATIO", -1.0),
-    "early ends of paths": constant(multistart, "PATH_OPTIONS", {}),
-    "first penalties": constant(multistart, "initial_penalties", lambda spec: {}),
-    "stall window": constant(termination, "STALL_WINDOW", 10**6),
-    "patience near the optimum": constant(termination, "NEAR_OPTIMUM", 0.0),
+MECHANISMS: Mapping[str, Replacement] = {
+    "active-set passes": Replacement(quadratic_model, "MAX_PASSES", 1),
+    "corrections": Replacement(iteration, "judge", judge_without_correction),
+    "steering": Replacement(schedule, "MAX_TRADE", np.inf),
+    "row scaling": Replacement(residuals, "MAX_ROW_GRADIENT", 1e12),
+    "early ends": Replacement(termination, "MAX_VIOLATION_RATIO", -1.0),
+    "early ends of paths": Replacement(settings, "PATH_OPTIONS", {}),
+    "first penalties": Replacement(settings, "initial_penalties", lambda spec: {}),
+    "stall window": Replacement(termination, "STALL_WINDOW", 10**6),
+    "patience near the optimum": Replacement(termination, "NEAR_OPTIMUM", 0.0),
 }
+"""What is left out, by the name of the mechanism."""
+ALL = "nothing"
+"""Name of the run that leaves nothing out."""
 
 
 def measure() -> dict[str, list[float]]:
@@ -86,10 +93,11 @@ def main() -> None:
     parser.add_argument("--without", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.without:
-        MECHANISMS[args.without]()
+        if args.without != ALL:
+            MECHANISMS[args.without].apply()
         return print(json.dumps(measure()))
     base: dict[str, list[float]] = {}
-    for name in dict.fromkeys(["all", *(args.only or MECHANISMS)]):
+    for name in dict.fromkeys([ALL, *(args.only or MECHANISMS)]):
         with tempfile.TemporaryDirectory() as folder:
             # programs on disk do not know of the change
             environment = os.environ | {"POSEWISE_CACHE": folder}
@@ -99,7 +107,7 @@ def main() -> None:
             ).stdout
         table = json.loads(out.splitlines()[-1])
         base = base or table
-        if name == "all":
+        if name == ALL:
             print("| without |", " | ".join(table), "|")
             print("| --- |", " | ".join("---" for _ in table), "|")
         cells = [
