@@ -1,24 +1,14 @@
 """Limits of structure, types, comments and documentation (CONTRIBUTING.md)."""
 
-import importlib.util
+import ast
 import re
-import sys
 from pathlib import Path
 
+import house
+import names
 import pytest
 
 ROOT = Path(__file__).parents[1]
-
-
-def load_house():
-    spec = importlib.util.spec_from_file_location("house", ROOT / "tools/house.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-house = load_house()
 
 
 def test_imports_have_no_circles_and_go_one_way():
@@ -51,6 +41,63 @@ def test_folders_are_small():
 
 def test_docstrings_are_sentences():
     assert len(house.odd_docstrings()) < 20
+
+
+def test_names_say_no_less_than_before():
+    allowed = names.allowed()
+    more = [
+        f"{file}: {count} of kind {kind!r}, at most {most}"
+        for file, kinds in names.count_findings().items()
+        for kind, count in kinds.items()
+        if count > (most := allowed.get(file, {}).get(kind, 0))
+    ]
+    assert not more, "\n".join([*more, "python tools/names.py lists them"])
+
+
+SOURCE = """
+MAX_GAP = 0.01
+\"\"\"Gap above which a pair counts as apart [m].\"\"\"
+GAP = 2e-2
+EDGE = 3
+\"\"\"Number of corners; more are slower.\"\"\"
+MAX_TILT_ANGLE = -1
+\"\"\"Angle; larger ones fall.\"\"\"
+MAX_SPEED: float = 2 * 3.5
+\"\"\"Speed [m/s].\"\"\"
+NAMES = ["a"]
+
+def f(own, left):
+    for at in own:
+        held = [kept for kept in at]
+    return held, left
+"""
+
+
+def test_names_that_say_nothing_are_found():
+    tree = ast.parse(SOURCE)
+    assert [n for _, n in names.vague_bindings(tree)] == "own left at held kept".split()
+    assert [n for _, n, _ in names.numeric_constants(tree)] == [
+        "MAX_GAP",
+        "GAP",
+        "EDGE",
+        "MAX_TILT_ANGLE",
+        "MAX_SPEED",
+    ]
+    assert [(n, kind) for _, n, kind in names.weak_constants(tree)] == [
+        ("GAP", "constant: no docstring"),
+        ("EDGE", "constant: no quantity in its name"),
+        ("MAX_TILT_ANGLE", "constant: docstring without a unit"),
+        ("MAX_SPEED", "constant: docstring without its effect"),
+    ]
+
+
+def test_left_beside_right_is_a_side():
+    tree = ast.parse("left, right = 1, 2")
+    assert list(names.vague_bindings(tree)) == []
+
+
+def test_class_names_are_unique():
+    assert set(names.class_clashes()) == names.CLASHES
 
 
 @pytest.mark.parametrize("folder", house.COMMENTED)

@@ -7,6 +7,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -25,6 +26,12 @@ def product_files() -> list[Path]:
     """All modules of the package; links inside posewise/ are not followed."""
     found = [f for name in RANK for f in sorted((ROOT / name).rglob("*.py"))]
     return [f for f in found if f.resolve() == f]
+
+
+@cache
+def parse(file: Path) -> ast.Module:
+    """Return the syntax tree of a file."""
+    return ast.parse(file.read_text("utf-8"))
 
 
 def module_name(file: Path) -> str:
@@ -49,7 +56,7 @@ def imported(file: Path, modules: set[str]) -> Iterator[str]:
     package = module_name(file).split(".")
     if file.name != "__init__.py":
         package.pop()
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in ast.walk(parse(file)):
         if isinstance(node, ast.Import):
             yield from (a.name for a in node.names if a.name in modules)
         elif isinstance(node, ast.ImportFrom):
@@ -114,7 +121,7 @@ def public_functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:
 def public_arguments() -> Iterator[tuple[str, bool]]:
     """Each argument of a public function, and whether its annotation is `Any`."""
     for file in product_files():
-        for function in public_functions(ast.parse(file.read_text())):
+        for function in public_functions(parse(file)):
             given = function.args
             listed = [*given.posonlyargs, *given.args, *given.kwonlyargs]
             listed += [a for a in (given.vararg, given.kwarg) if a]
@@ -131,7 +138,7 @@ def odd_docstrings() -> list[str]:
     """Docstrings that begin with "Of" or "What", or only refer to another place."""
     found = []
     for file in product_files():
-        for node in ast.walk(ast.parse(file.read_text())):
+        for node in ast.walk(parse(file)):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
                 text = (ast.get_docstring(node) or "").strip()
                 refers = re.fullmatch(r"See [^.]*\.[^.]*\.?", text)
