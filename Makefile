@@ -6,20 +6,31 @@ JOBS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow test-plain-jit lint docs release-check clean
+PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+# beartype on every function of posewise
+CHECKED := --jaxtyping-packages=posewise,typecheck.check
+
+.PHONY: demo test test-all test-rest test-slow test-plain-jit lint docs release-check clean
 
 demo: $(VENV)/.installed-plot
 	$(BIN)/posewise demo --out out
 
+# the core: a case of each test, in at most 5 minutes on two cores
 test: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not slow" $(TESTS)
+	$(PYTEST) -m core $(TESTS)
+
+test-all: $(VENV)/.installed-test
+	$(PYTEST) $(CHECKED) -m "not slow" $(TESTS)
+
+test-rest: $(VENV)/.installed-test
+	$(PYTEST) $(CHECKED) -m "not slow and not core" $(TESTS)
 
 test-slow: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(TESTS)
+	$(PYTEST) $(CHECKED) $(TESTS)
 
 # without posewise's work-arounds for XLA, by `jax.jit` alone
 test-plain-jit: $(VENV)/.installed-test
-	POSEWISE_PLAIN_JIT=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not slow" $(TESTS)
+	POSEWISE_PLAIN_JIT=1 $(PYTEST) $(CHECKED) -m "not slow" $(TESTS)
 
 lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check .
@@ -35,7 +46,7 @@ release-check: $(VENV)/.made
 	$(BIN)/python tools/release_check.py $(RELEASE)
 
 clean:
-	rm -rf $(VENV) out site build/pictures
+	rm -rf $(VENV) out site build/pictures build/test-programs
 
 # each set of extras is installed once, and again when pyproject.toml changes
 $(VENV)/.installed-%: pyproject.toml | $(VENV)/.made

@@ -35,14 +35,35 @@ os.environ["POSEWISE_CACHE"] = "0"
 
 import jax  # noqa: E402
 import pytest  # noqa: E402
+from helpers.core_suite import CoreTimeLimit, mark_core  # noqa: E402
+from helpers.longest_first import LongestFirst  # noqa: E402
+from helpers.programs_folder import empty_if_large, programs_folder  # noqa: E402
 
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_default_matmul_precision", "TF32_TF32_F32")
+# keyed by what XLA compiles: a program of an older source is never read
+jax.config.update("jax_compilation_cache_dir", str(programs_folder()))
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
 
 collect_ignore = ["processes"]
 """Scripts that tests run in separate processes."""
 
 MAPS = Path("/proc/self/maps")
+
+
+def pytest_configure(config):
+    """Order files by their time, and limit that of cases where only core ones run."""
+    if not hasattr(config, "workerinput"):
+        empty_if_large()
+    config.pluginmanager.register(LongestFirst(config))
+    if config.getoption("markexpr") == "core":
+        config.pluginmanager.register(CoreTimeLimit())
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark the core suite before `-m` chooses."""
+    mark_core(items)
 
 
 @pytest.fixture(autouse=True)

@@ -7,6 +7,9 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
+
+pytestmark = pytest.mark.long
 
 SCRIPT = Path(__file__).parents[1] / "processes" / "backend.py"
 

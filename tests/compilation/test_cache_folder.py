@@ -32,6 +32,7 @@ def ask(**variables):
     return json.loads(done.stdout)
 
 
+@pytest.mark.long
 def test_programs_are_kept_by_default_without_a_setting_of_JAX(tmp_path):
     folder = tmp_path / "posewise" / "jax"
     assert ask(XDG_CACHE_HOME=str(tmp_path)) == [str(folder), "", None]
@@ -42,6 +43,7 @@ def test_programs_are_kept_by_default_without_a_setting_of_JAX(tmp_path):
     assert ask(POSEWISE_CACHE="0") == [None, said, None]
 
 
+@pytest.mark.long
 def test_without_a_folder_nothing_is_kept(tmp_path):
     file = tmp_path / "file"
     file.write_text("")
@@ -49,6 +51,7 @@ def test_without_a_folder_nothing_is_kept(tmp_path):
     assert folder is None and of_jax is None and str(file) in why
 
 
+@pytest.mark.long
 @needs_owners
 @pytest.mark.parametrize("mode", [0o777, 0o770, 0o1777])
 def test_a_folder_that_others_can_write_is_refused(tmp_path, mode):
@@ -82,6 +85,7 @@ def test_the_least_recently_used_files_are_removed(tmp_path, monkeypatch):
     assert left == ["a.program", "c.unfinished", "d.program", "notes.txt"]
 
 
+@pytest.mark.long
 def test_the_cache_is_turned_off_by_one_call(tmp_path):
     names = (
         "jax_compilation_cache_dir",
@@ -112,6 +116,7 @@ print(C.eval(FS.position, [C.frames[-1].name])[0].tolist())
 """
 
 
+@pytest.mark.long
 def test_processes_share_the_folder(tmp_path):
     env = {**os.environ, "POSEWISE_CACHE": str(tmp_path)}
     words = [sys.executable, "-c", MANY]

@@ -16,6 +16,8 @@ import pytest
 
 from posewise.compilation.plain_jit import VARIABLE, PlainJit
 
+pytestmark = pytest.mark.long
+
 SCRIPT = Path(__file__).parents[1] / "processes" / "plain_jit.py"
 CALLS = {"default": ("0",), "plain": ("1", "forbid"), "missing": ("0", "missing")}
 

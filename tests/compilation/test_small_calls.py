@@ -87,6 +87,7 @@ def test_a_success_is_kept_and_a_failure_is_logged(folder, monkeypatch, caplog):
     assert len(trials) == 3 and len(list(folder.iterdir())) == 1
 
 
+@pytest.mark.long
 def test_flags_of_the_user_are_left_to_the_user():
     code = (
         "from posewise.compilation.small_calls import small_calls as f;"

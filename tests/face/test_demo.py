@@ -122,6 +122,7 @@ def test_the_box_stands_on_the_region(seed):
     assert np.ptp(np.sort(seen[:, 2])[:4]) < 1e-3
 
 
+@pytest.mark.long
 def test_the_command_prints_a_table_and_writes_pictures(tmp_path):
     run = subprocess.run(
         [

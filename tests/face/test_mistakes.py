@@ -644,6 +644,7 @@ RIGHT = {
 }
 
 
+@pytest.mark.long
 def test_predicates_need_no_import_of_their_own():
     code = "import posewise as pw; print(pw.logic.OnTopOf.__name__)"
     python = [sys.executable, "-c", code]

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 GUIDE = sorted(page.stem for page in (DOCS / "guide").glob("*.md"))

@@ -51,12 +51,14 @@ def compare(ours, theirs, where=""):
 
 
 @needs_robotic
+@pytest.mark.long
 @pytest.mark.parametrize("snippet", GEOMETRY, ids=lambda s: s.__name__)
 def test_geometry_equals_robotics(snippet, theirs):
     compare(plain(snippet(ry)), theirs[snippet.__name__])
 
 
 @needs_robotic
+@pytest.mark.long
 @pytest.mark.parametrize("snippet", SOLVES, ids=lambda s: s.__name__)
 def test_solutions_are_as_good_as_robotics(snippet, theirs):
     ours, rai = snippet(ry), theirs[snippet.__name__]
@@ -67,6 +69,7 @@ def test_solutions_are_as_good_as_robotics(snippet, theirs):
 
 
 @needs_robotic
+@pytest.mark.long
 def test_the_notebooks_cells():
     C = ry.Config()
     C.addFile(ry.raiPath("../rai-robotModels/pr2/pr2.g"))
@@ -88,6 +91,7 @@ def test_the_notebooks_cells():
 
 
 @needs_robotic
+@pytest.mark.long
 def test_importing_the_face_leaves_robotic_alone():
     code = (
         "import sys, posewise.rai as ry; ry.raiPath('pr2/pr2.g');"

@@ -296,6 +296,7 @@ def test_plot_has_a_line_for_each_coordinate(tmp_path):
     assert (tmp_path / "path.png").stat().st_size > 5000
 
 
+@pytest.mark.long
 def test_float32_without_jax_settings():
     """Without any JAX setting a solve is feasible within the same tolerance."""
     code = """

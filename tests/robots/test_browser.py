@@ -29,6 +29,7 @@ def ball(color) -> dict:
     return dict(shape=pw.Sphere(0.06), color=color)
 
 
+@pytest.mark.long
 def test_balls_are_seen_where_they_are(tmp_path):
     C = pw.Config()
     for k, (name, place) in enumerate(BALLS.items()):
@@ -41,6 +42,7 @@ def test_balls_are_seen_where_they_are(tmp_path):
         np.testing.assert_allclose(wait_for(all_seen), expected, atol=32)
 
 
+@pytest.mark.long
 def test_the_mouse_drags_a_target_and_the_robot_follows(tmp_path):
     C = arm()
 

@@ -282,6 +282,7 @@ def fixed_to_each_other(rows) -> np.ndarray:
 
 
 @needs_robotic
+@pytest.mark.long
 def test_random_trees_equal_robotics(theirs):
     for rows, expected in zip(trees(), theirs["trees"], strict=True):
         frames = [
@@ -304,6 +305,7 @@ def test_random_trees_equal_robotics(theirs):
 
 
 @needs_robotic
+@pytest.mark.long
 @pytest.mark.parametrize("name", FILES)
 def test_files_equal_robotics(name, theirs):
     C = ry.Config()

@@ -132,6 +132,7 @@ def ask_robotic(paths: list[Path], folder: Path) -> list[dict | None]:
 
 
 @needs_robotic
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name", ["panda/panda.g", "pr2/pr2.g", "objects/kitchen.g", "ur10/ur10.g"]
 )
@@ -143,6 +144,7 @@ def test_shipped_file_as_recorded(name):
 
 
 @needs_robotic
+@pytest.mark.long
 def test_sample_of_shipped_files_live(tmp_path):
     found = ask_robotic([MODELS / name for name in SAMPLE], tmp_path)
     for name, expected in zip(SAMPLE, found, strict=True):
@@ -151,6 +153,7 @@ def test_sample_of_shipped_files_live(tmp_path):
 
 
 @needs_robotic
+@pytest.mark.long
 @pytest.mark.slow
 def test_every_shipped_file_live(tmp_path):
     files = sorted([*MODELS.rglob("*.g"), *MODELS.rglob("*.yml")])
@@ -340,6 +343,7 @@ def write(files: str | dict[str, str], folder: Path) -> Path:
 
 
 @needs_robotic
+@pytest.mark.long
 def test_rules_as_robotic_has_them(tmp_path):
     paths = [write(f, tmp_path / str(i)) for i, f in enumerate(RULES.values())]
     failed = []
@@ -606,6 +610,7 @@ def test_mutated_files_load_or_explain(kind, tmp_path):
 
 
 @needs_robotic
+@pytest.mark.long
 def test_mutated_panda_loads_or_explains(tmp_path):
     folder = MODELS / "panda"
     text = (folder / "panda.g").read_text()
