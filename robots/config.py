@@ -521,7 +521,12 @@ class Config:
         ignored = {**held, **self._filter.reasons}
         return Model(self.frames, values, ignored, self._annotations.named_states)
 
-    def write_urdf(self, path: StrPath, name: str = "posewise") -> None:
+    def write_urdf(
+        self,
+        path: StrPath,
+        name: str = "posewise",
+        capsules: str = "cylinders and spheres",
+    ) -> None:
         """Write the world as a URDF file, its meshes to a folder `meshes` beside it.
 
         Links, joints with limits and mimics, masses and shapes are kept, also those of
@@ -530,6 +535,13 @@ class Config:
         home, objects and other annotations. Locked joints are written as joints that
         move, with one warning.
 
+        Args:
+            path: the file, in UTF-8.
+            name: of the robot.
+            capsules: "cylinders and spheres", which every reader understands and
+                `add_file` reads as capsules again, or "capsules", which need a reader
+                of URDF 1.1.
+
         Raises:
             ConfigError: for what URDF cannot express (ball joints, duplicate names).
         """
@@ -537,7 +549,8 @@ class Config:
 
         path = Path(path)
         meshes = path.parent / "meshes"
-        path.write_text(write_urdf(self.model(), name, meshes))
+        text = write_urdf(self.model(), name, meshes, capsules)
+        path.write_text(text, encoding="utf-8")
 
     # -- attachment, poses and properties ----------------------------------------
 
@@ -729,6 +742,20 @@ class Config:
     def max_velocity(self) -> Float[np.ndarray, " nq"]:
         """Largest speed of each coordinate (nq,), inf where none."""
         return np.array(self._tree.model.kinematics.max_velocity)
+
+    @property
+    def max_acceleration(self) -> Float[np.ndarray, " nq"]:
+        """Largest size of each coordinate's acceleration (nq,), inf where none.
+
+        Files of URDF 1.2 have such limits; of different ones for acceleration and
+        deceleration the smaller one counts.
+        """
+        return self._tree.model.bounds[1][1].copy()
+
+    @property
+    def max_jerk(self) -> Float[np.ndarray, " nq"]:
+        """Largest jerk of each coordinate (nq,), inf where none."""
+        return self._tree.model.bounds[1][2].copy()
 
     @property
     def home(self) -> Float[np.ndarray, " nq"]:

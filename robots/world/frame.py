@@ -53,6 +53,10 @@ class Joint:
     """Largest speed (dim,) [rad/s, m/s]."""
     effort: np.ndarray | None = None
     """Largest force or torque (dim,) [N, Nm]."""
+    acceleration: np.ndarray | None = None
+    """Largest acceleration and deceleration (dim,) [rad/s², m/s²]."""
+    jerk: np.ndarray | None = None
+    """Largest jerk (dim,) [rad/s³, m/s³]."""
 
     @property
     def dim(self) -> int:

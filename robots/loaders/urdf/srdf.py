@@ -18,7 +18,7 @@ from ...errors import LoadError
 from ...typing import StrPath
 from ...world.frame import NamedState
 from ...world.named_states import DEFAULT_GROUP
-from ..xmltree import XmlElement, read_xml
+from ..xmltree import XML_DECLARATION, XmlElement, read_xml
 
 T = TypeVar("T")
 
@@ -155,4 +155,4 @@ def format_srdf(
     for (a, b), reason in disabled.items():
         ET.SubElement(robot, "disable_collisions", link1=a, link2=b, reason=reason)
     ET.indent(robot)
-    return f'<?xml version="1.0"?>\n{ET.tostring(robot, encoding="unicode")}\n'
+    return f"{XML_DECLARATION}\n{ET.tostring(robot, encoding='unicode')}\n"
