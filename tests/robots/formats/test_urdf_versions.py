@@ -1,4 +1,4 @@
-"""What URDF 1.1 and 1.2 added: quaternions, capsules and limits, against urdfdom."""
+"""Quaternions, capsules and limits of URDF 1.1 and 1.2, against urdfdom."""
 
 import warnings
 
