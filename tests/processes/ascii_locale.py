@@ -1,5 +1,6 @@
 """Write and read files with names in Greek; the caller sets an ASCII locale."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -30,6 +31,14 @@ extents = [D.frame(name).shape.mesh.extents.max() for name in "ρσ"]
 np.testing.assert_allclose(extents, 0.6, rtol=1e-2)
 
 still = np.zeros((3, 1))
+mesh = D.frame("ρ").shape.source
+os.replace(mesh, os.fsencode(mesh.parent) + "/π.stl".encode())
+text = (folder / "w.urdf").read_text(encoding="utf-8").replace(mesh.name, "π.stl")
+renamed = Path(os.fsdecode(os.fsencode(mesh.parent) + "/π.stl".encode()))
+E = pw.Config()
+E.add_text(text, folder=folder)
+assert E.frame("ρ").shape.source == renamed
+
 path = pw.Trajectory(("π",), np.arange(3.0), still, still, still)
 for name in ("t.csv", "t.json", "t.npz"):
     path.save(folder / name)

@@ -37,7 +37,7 @@ def arm(kinds=("hingeX", "hingeY", "hingeZ"), prefix="") -> pw.Config:
 def check_xacro(C: pw.Config, prefix: str = "") -> None:
     assert [*map(str, C.ignored_collisions())] == [f"{prefix}l0 and {prefix}l2: Never"]
     (state,) = C.named_states.values()
-    assert state == {f"{prefix}j0": pytest.approx([np.pi / 4])}
+    assert state == {f"{prefix}j0": pytest.approx(np.pi / 4)}
     assert C.joint_names == (f"{prefix}j0", f"{prefix}j1")
 
 
@@ -86,7 +86,7 @@ class TestXacro:
         C = arm()
         C.read_srdf(case("arm.srdf.xacro"))
         assert [*map(str, C.ignored_collisions())] == ["l0 and l2: Never"]
-        assert C.named_states["home"] == {"j0": pytest.approx([np.pi / 4])}
+        assert C.named_states["home"] == {"j0": pytest.approx(np.pi / 4)}
 
     def test_problem_files(self, tmp_path):
         main = pytest.importorskip("posewise.__main__").main
