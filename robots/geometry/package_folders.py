@@ -11,7 +11,6 @@ from pathlib import Path
 from ..errors import LoadError
 from ..loaders.xmltree import read_xml
 
-
 MODEL_PATHS = (
     "GZ_SIM_RESOURCE_PATH",
     "IGN_GAZEBO_RESOURCE_PATH",
