@@ -212,8 +212,8 @@ def _source_digest() -> str:
 def _cpu_model() -> str:
     """Return the model and the instruction sets of the processor."""
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeError):
         return f"{platform.machine()} {platform.processor()}"
     return "\n".join(
         sorted({s for s in lines if s.startswith(("model name", "flags"))})

@@ -405,9 +405,9 @@ class KOMO:
             velocity: largest speed [rad/s, m/s]; None: `Config.max_velocity`, the speed
                 limits of the model.
             acceleration: largest acceleration [rad/s², m/s²], for k_order >= 2; None:
-                no limit.
+                `Config.max_acceleration`, which URDF 1.2 tells.
             jerk: largest change of acceleration over time [rad/s³, m/s³], from slice to
-                slice, for k_order 3; None: no limit.
+                slice, for k_order 3; None: `Config.max_jerk`, as URDF 1.2 tells.
             joints: names of joints; empty for all joints.
             times: see `add_objective`.
             scale: of the rows, which are fractions of the limits beyond them.

@@ -219,7 +219,7 @@ def make_motion_limits(
     """Return an objective for each kind of limit; see `KOMO.add_motion_limits`."""
     objectives = []
     for name, feature in motion_limits(
-        spec.config, velocity, acceleration, jerk, joints, scale
+        spec.config, velocity, acceleration, jerk, joints, scale, spec.k_order
     ):
         objective = make_objective(spec, times, feature, (), OT.ineq, name, {}, {})
         weights = spec.tau[list(objective.slices)] ** -feature.order

@@ -251,9 +251,9 @@ class Solution:
                 for each coordinate of the world (nq,), inf where none. None: those of
                 the joints, `Config.max_velocity`, and of `KOMO.add_motion_limits`.
             acceleration: largest acceleration of each coordinate [rad/s², m/s²], in the
-                same way. None: that of `KOMO.add_motion_limits`; where there is none
-                twice the speed limit per second, so that full speed is reached in 0.5
-                s.
+                same way. None: that of the joints, `Config.max_acceleration`, and of
+                `KOMO.add_motion_limits`; where there is none twice the speed limit per
+                second, so that full speed is reached in 0.5 s.
             deviation: largest distance of a coordinate from the path [rad, m]. A larger
                 one is faster where the path has sharp corners.
             dt: time between samples [s].
@@ -263,7 +263,8 @@ class Solution:
             ObjectiveError: for numbers out of range, or no limit of what moves.
 
         Warns:
-            ProblemWarning: for a path that is not feasible.
+            ProblemWarning: for a path that is not feasible, and where the model limits
+                the jerk, which no retimed motion keeps.
         """
         self._warn_if_infeasible("retime")
         names = self._played.world.coordinate_names

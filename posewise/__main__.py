@@ -1,6 +1,7 @@
 """The command line: `posewise demo`, `solve`, `check`, `view`, `bench`, `doctor`, …"""
 
 import argparse
+import io
 import os
 import sys
 import warnings
@@ -22,6 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
     The code is 0 on success, 1 if something is not solved, 2 for bad input, and 130
     after an interrupt without a result.
     """
+    write_utf_8()
     options = make_parser().parse_args(arguments)
     try:
         prepare_jax()
@@ -42,6 +44,14 @@ def main(arguments: list[str] | None = None) -> int:
     if not is_success:
         print(f"posewise: {options.failed}", file=sys.stderr)
     return 0 if is_success else 1
+
+
+def write_utf_8() -> None:
+    """Let outputs be UTF-8 whatever the locale is, since names may be of any script."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # File names that are no UTF-8 are escaped.
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 @contextmanager

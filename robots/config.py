@@ -23,7 +23,14 @@ from .contact.ignored_pairs import IgnoredPair, default_exclusions, named_pairs
 from .contact.missing_shapes import warn_of_missing_shapes
 from .contact.own_links import robot_roots
 from .contact.proximity import nearest_contacts, signed_distance
-from .contact.srdf_rules import apply_rules, parse_states, warn_of_losses, world_srdf
+from .contact.srdf_rules import (
+    apply_rules,
+    parse_states,
+    passive_joints,
+    warn_if_nothing_moves,
+    warn_of_losses,
+    world_srdf,
+)
 from .errors import ConfigError, LoadError
 from .geometry.fitting.splitting import PrimitiveKind
 from .geometry.shapes import Part, Shape
@@ -521,7 +528,12 @@ class Config:
         ignored = {**held, **self._filter.reasons}
         return Model(self.frames, values, ignored, self._annotations.named_states)
 
-    def write_urdf(self, path: StrPath, name: str = "posewise") -> None:
+    def write_urdf(
+        self,
+        path: StrPath,
+        name: str = "posewise",
+        capsules: str = "cylinders and spheres",
+    ) -> None:
         """Write the world as a URDF file, its meshes to a folder `meshes` beside it.
 
         Links, joints with limits and mimics, masses and shapes are kept, also those of
@@ -530,6 +542,13 @@ class Config:
         home, objects and other annotations. Locked joints are written as joints that
         move, with one warning.
 
+        Args:
+            path: the file, in UTF-8.
+            name: of the robot.
+            capsules: "cylinders and spheres", which every reader understands and
+                `add_file` reads as capsules again, or "capsules", which need a reader
+                of URDF 1.1.
+
         Raises:
             ConfigError: for what URDF cannot express (ball joints, duplicate names).
         """
@@ -537,7 +556,8 @@ class Config:
 
         path = Path(path)
         meshes = path.parent / "meshes"
-        path.write_text(write_urdf(self.model(), name, meshes))
+        text = write_urdf(self.model(), name, meshes, capsules)
+        path.write_text(text, encoding="utf-8")
 
     # -- attachment, poses and properties ----------------------------------------
 
@@ -729,6 +749,20 @@ class Config:
     def max_velocity(self) -> Float[np.ndarray, " nq"]:
         """Largest speed of each coordinate (nq,), inf where none."""
         return np.array(self._tree.model.kinematics.max_velocity)
+
+    @property
+    def max_acceleration(self) -> Float[np.ndarray, " nq"]:
+        """Largest size of each coordinate's acceleration (nq,), inf where none.
+
+        Files of URDF 1.2 have such limits; of different ones for acceleration and
+        deceleration the smaller one counts.
+        """
+        return self._tree.model.bounds[1][1].copy()
+
+    @property
+    def max_jerk(self) -> Float[np.ndarray, " nq"]:
+        """Largest jerk of each coordinate (nq,), inf where none."""
+        return self._tree.model.bounds[1][2].copy()
 
     @property
     def home(self) -> Float[np.ndarray, " nq"]:
@@ -1062,28 +1096,44 @@ class Config:
         self._filter = self._filter.ignoring(found)
         return named_pairs(self._tree, found)
 
-    def read_srdf(self, path: StrPath, prefix: str = "") -> None:
-        """Ignore the collisions that an SRDF file (MoveIt) disables; add its states.
+    def read_srdf(
+        self,
+        path: StrPath,
+        prefix: str = "",
+        *,
+        packages: Packages | None = None,
+        xacro_args: XacroArgs | None = None,
+    ) -> None:
+        """Take what an SRDF file (MoveIt) says of contacts, states and passive joints.
 
         The order in the file does not matter: `<disable_default_collisions>`, a link
         with every other frame present, then `<enable_collisions>`, then
         `<disable_collisions>`. Each `<group_state>` becomes one of `named_states`, in
         the group "all" if it names none; values of joints that mimic another one and of
-        virtual joints are skipped. So are all other elements. What is not in this world
-        is left out with one warning.
+        virtual joints are skipped. A `<passive_joint>` has no motor and is locked where
+        it stands: no solver moves it, `set_joint` does, and `unlock` gives it back. All
+        other elements are skipped. What is not in this world is left out with one
+        warning.
 
         Args:
-            path: the file.
+            path: the file; one whose name ends in `.xacro` is expanded.
             prefix: put before the names of links, joints and groups, as in `add_file`.
+            packages: folders of packages for `$(find name)` in xacro, as in `add_file`.
+            xacro_args: values of the arguments of a xacro file; others are expanded as
+                xacro only if they are given ({} for none).
 
         Raises:
             LoadError: for a file that is no SRDF, such as a URDF.
+            ImportError: for xacro without its package; names the extra.
         """
-        srdf = read_srdf(path)
+        srdf = read_srdf(path, packages, xacro_args)
         states, lost = parse_states(self._tree, srdf, prefix)
         self._filter, unknown = apply_rules(self._filter, self._tree, srdf, prefix)
         self._annotations = self._annotations.with_named_states(states)
-        warn_of_losses(path, srdf, unknown, lost)
+        passive, absent = passive_joints(self._tree, srdf, prefix)
+        self._tree = edit.set_active(self._tree, passive, False)
+        warn_of_losses(path, srdf, unknown, [*lost, *absent])
+        warn_if_nothing_moves(path, self._tree, passive)
 
     def write_srdf(
         self, path: StrPath, prefix: str = "", name: str = "posewise"

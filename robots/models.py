@@ -72,4 +72,4 @@ def _at_home(frame: Frame, home: dict[str, float]) -> Frame:
 
 @cache
 def _index() -> dict[str, dict[str, Any]]:
-    return json.loads((DATA_DIR / "index.json").read_text())
+    return json.loads((DATA_DIR / "index.json").read_text(encoding="utf-8"))

@@ -34,6 +34,33 @@ def test_public_arguments_are_typed():
     assert len(untyped) < 0.03 * len(arguments), "\n".join(untyped)
 
 
+def test_text_files_are_utf_8_on_every_machine():
+    assert house.text_without_encoding() == []
+
+
+@pytest.mark.parametrize(
+    ("code", "asks"),
+    [
+        ("path.read_text()", True),
+        ("path.read_text('utf-8')", False),
+        ("path.write_text(text)", True),
+        ("path.write_text(text, encoding='utf-8')", False),
+        ("read_text(text)", False),
+        ("open(path)", True),
+        ("open(path, 'w')", True),
+        ("open(path, mode='rb')", False),
+        ("path.open()", True),
+        ("path.open('wb')", False),
+        ("os.open(path, flags)", False),
+        ("open(path, **options)", False),
+        ("run(command, text=True)", True),
+    ],
+)
+def test_calls_without_encoding_are_found(code, asks):
+    call = ast.parse(code, mode="eval").body
+    assert house.asks_for_the_locale(call) is asks
+
+
 def test_folders_are_small():
     folder, count = house.modules_per_folder().most_common(1)[0]
     assert count <= 30, folder

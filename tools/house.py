@@ -148,6 +148,38 @@ def odd_docstrings() -> list[str]:
     return found
 
 
+def text_without_encoding() -> list[str]:
+    """Calls that read or write text in the encoding of the machine, whatever it is."""
+    return [
+        f"{file.relative_to(ROOT)}:{node.lineno}"
+        for file in product_files()
+        for node in ast.walk(parse(file))
+        if isinstance(node, ast.Call) and asks_for_the_locale(node)
+    ]
+
+
+NO_TEXT_FILES = ("os", "webbrowser", "Image")
+"""Modules whose function `open` reads no text."""
+
+
+def asks_for_the_locale(call: ast.Call) -> bool:
+    """Whether a call reads or writes text without naming an encoding."""
+    named = {k.arg: k.value for k in call.keywords}
+    function = call.func
+    is_method = isinstance(function, ast.Attribute)
+    name = getattr(function, "attr" if is_method else "id", "")
+    if "encoding" in named or None in named:
+        return False
+    if name in ("read_text", "write_text"):
+        return is_method and len(call.args) <= (name == "write_text")
+    if name == "open":
+        if is_method and getattr(function.value, "id", "") in NO_TEXT_FILES:
+            return False
+        mode = named.get("mode", (call.args[not is_method :] or [ast.Constant("r")])[0])
+        return not (isinstance(mode, ast.Constant) and "b" in str(mode.value))
+    return "text" in named or "universal_newlines" in named
+
+
 def modules_per_folder() -> Counter[str]:
     """The number of modules directly in each folder, tests included."""
     tests = sorted((ROOT / "tests").rglob("*.py"))
@@ -161,14 +193,14 @@ def comment_share(folder: str) -> float:
         line.strip()
         for file in product_files()
         if file.is_relative_to(ROOT / folder)
-        for line in file.read_text().splitlines()
+        for line in file.read_text(encoding="utf-8").splitlines()
     ]
     return sum(line.startswith("#") for line in lines) / len(lines)
 
 
 def readme() -> tuple[int, list[Path]]:
     """The number of README lines, and the pictures that it shows."""
-    text = (ROOT / "README.md").read_text()
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
     shown = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", text)
     return len(text.splitlines()), [ROOT / name for name in shown]
 

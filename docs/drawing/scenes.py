@@ -67,7 +67,7 @@ def draw_command_line(file: Path) -> None:
     code = text.split("```yaml\n")[1].split("```")[0]
     with tempfile.TemporaryDirectory() as folder:
         problem, result = Path(folder) / "place.yaml", Path(folder) / "place.npz"
-        problem.write_text(code)
+        problem.write_text(code, encoding="utf-8")
         checked = command_output(["check", str(problem)])
         solved = command_output(["solve", str(problem), "--npz", str(result)])
         before = read_problem(problem).world

@@ -97,7 +97,7 @@ def load_moveit(
         robot: the file of the robot, e.g. a URDF, or a world with it, which is copied;
             None: the objects alone.
         srdf: the file with the pairs of links that may touch.
-        packages: see `Config.add_file`.
+        packages: see `Config.add_file`; for the SRDF as well, which may be xacro.
 
     Raises:
         LoadError: for files that cannot be read; names the place.
@@ -106,7 +106,7 @@ def load_moveit(
     """
     C = _world(robot, packages)
     if srdf is not None:
-        C.read_srdf(srdf)
+        C.read_srdf(srdf, packages=packages)
     skipped: list[str] = []
     message = read_message(_path("scene", scene))
     add_scene(C, message, skipped)

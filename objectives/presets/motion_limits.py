@@ -30,11 +30,13 @@ def motion_limits(
     jerk: float | VectorLike | None,
     joints: Frames,
     scale: float,
+    k_order: int,
 ) -> Iterator[tuple[str, Feature]]:
     """Yield a name and a feature, at most 0 within the limits, for each kind of limit.
 
-    See `KOMO.add_motion_limits`. A row times tau^-k, for order k, is the excess as a
-    fraction of the limit, times the scale.
+    See `KOMO.add_motion_limits`. Limits of the model that k_order does not reach are
+    left out. A row times tau^-k, for order k, is the excess as a fraction of the limit,
+    times the scale.
 
     Raises:
         ConfigError: for unknown joints.
@@ -44,18 +46,20 @@ def motion_limits(
     scale = number("scale", scale, expected, lambda x: x > 0, ObjectiveError)
     chosen = [joints] if isinstance(joints, str) else list(joints or C.joint_names)
     kinds = (
-        ("velocity", FS.velocityBounds, velocity),
-        ("acceleration", FS.accelerationBounds, acceleration),
-        ("jerk", FS.jerkBounds, jerk),
+        ("velocity", FS.velocityBounds, velocity, C.max_velocity),
+        ("acceleration", FS.accelerationBounds, acceleration, C.max_acceleration),
+        ("jerk", FS.jerkBounds, jerk, C.max_jerk),
     )
     is_limited = False
-    for label, symbol, given in kinds:
+    for order, (label, symbol, given, of_model) in enumerate(kinds, 1):
         if given is not None:
             limits = parse_limits(label, given, C.coordinate_names)
             if label == "velocity":
                 _warn_of_high_speeds(C, limits)
         else:
-            limits = C.max_velocity if label == "velocity" else np.full(C.nq, np.inf)
+            # A velocity beyond k_order is refused later, since it is always asked for.
+            is_reached = order <= max(k_order, 1)
+            limits = of_model if is_reached else np.full(C.nq, np.inf)
         # Entries of quaternions are no motion by themselves.
         for first in C.quaternions:
             limits[first : first + 4] = np.inf

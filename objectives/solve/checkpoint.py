@@ -103,10 +103,12 @@ def open_checkpoint(folder: Path, digests: Mapping[str, str]) -> Checkpoint:
     label = folder / "problem.json"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        made_for = json.loads(label.read_text()) if label.exists() else None
+        made_for = None
+        if label.exists():
+            made_for = json.loads(label.read_text(encoding="utf-8"))
         if made_for is None and not any(folder.glob("solves-*.npz")):
             draft = folder / f"problem-{os.getpid()}.part"
-            draft.write_text(json.dumps(dict(digests), indent=1))
+            draft.write_text(json.dumps(dict(digests), indent=1), encoding="utf-8")
             draft.replace(label)
             made_for = dict(digests)
     except (OSError, ValueError) as error:

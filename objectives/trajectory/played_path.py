@@ -1,5 +1,6 @@
 """The path of a solution over time, in the world with its mode switches."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,6 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.robots.config import Config
+from posewise.robots.errors import ProblemWarning, first_few
 from posewise.robots.typing import VectorLike
 
 from ..chain.courses import Course
@@ -99,8 +101,9 @@ class PlayedPath:
     ) -> Trajectory:
         """Return the fastest motion along the path within limits.
 
-        Those that the problem states count where others are not given.
+        Those that the problem and the joints state count where others are not given.
         """
+        self._warn_of_jerk()
         limits = self._limits(velocity, acceleration, stated)
         require_limits(self.of_joints, self.names, limits)
         curve, knots = round_corners(self.of_joints, deviation)
@@ -118,6 +121,22 @@ class PlayedPath:
             curve.deviation,
         )
 
+    def _warn_of_jerk(self) -> None:
+        """Warn of limits of jerk, since accelerations of the fastest motion jump."""
+        C = self.world
+        columns = C.coordinates(self.joints)
+        moves = np.ptp(self.of_joints.points, axis=0) > 0
+        limited = np.flatnonzero(np.isfinite(C.max_jerk[columns]) & moves)
+        if len(limited):
+            shown = [f"{self.names[i]} ({C.max_jerk[columns][i]:.4g})" for i in limited]
+            warnings.warn(
+                "retime keeps limits of velocity and acceleration only, but the model"
+                f" limits the jerk of {first_few(shown)}. Where it counts, use"
+                " add_motion_limits with k_order=3 in place of retime.",
+                ProblemWarning,
+                stacklevel=4,
+            )
+
     def _limits(
         self,
         velocity: float | VectorLike | None,
@@ -129,8 +148,9 @@ class PlayedPath:
         fastest = np.minimum(C.max_velocity, stated[0])
         if velocity is not None:
             fastest = parse_limits("velocity", velocity, C.coordinate_names)
+        hardest = np.minimum(C.max_acceleration, stated[1])
         usual = ACCELERATION_PER_VELOCITY * fastest
-        hardest = np.where(np.isfinite(stated[1]), stated[1], usual)
+        hardest = np.where(np.isfinite(hardest), hardest, usual)
         if acceleration is not None:
             hardest = parse_limits("acceleration", acceleration, C.coordinate_names)
         return np.stack([fastest, hardest])[:, C.coordinates(self.joints)]

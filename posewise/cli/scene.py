@@ -69,9 +69,15 @@ def _add_files(C: Config, section: Entry, packages: Packages | None = None) -> N
             options["packages"] = {**(packages or {}), **options.get("packages", {})}
             C.add_file(path, **options)
         if srdf is not None and srdf.value is not None:
-            with srdf.locating_errors():
-                rules = _model_file(srdf, packages or {})
-                C.read_srdf(rules, options.get("prefix", ""))
+            _read_srdf(C, srdf, options.get("prefix", ""), options["packages"])
+
+
+def _read_srdf(C: Config, section: Entry, prefix: str, packages: Packages) -> None:
+    """Read the SRDF of a model, given as a file or with values of xacro arguments."""
+    fields = _expand_shorthand(section, "file", ("file", "xacro_args"))
+    path = _model_file(fields.pop("file"), packages)
+    with section.locating_errors():
+        C.read_srdf(path, prefix, packages=packages, **_read_arguments(fields))
 
 
 def _model_file(name: Entry, packages: Packages) -> Path:

@@ -297,4 +297,4 @@ class Config:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "world.urdf"
             self.C.write_urdf(path)
-            return path.read_text()
+            return path.read_text(encoding="utf-8")

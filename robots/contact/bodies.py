@@ -81,6 +81,20 @@ def frame_bodies(frame: Frame) -> list[Bodies]:
     return [concatenate_bodies(group) for group in groups.values()]
 
 
+@lru_cache(maxsize=8192)
+def body_sources(frame: Frame) -> list[Geometry]:
+    """Return the shape that each body of a frame is of, by the body's number; cached.
+
+    Raises:
+        ConfigError: as for `frame_bodies`.
+    """
+    return [
+        geometry
+        for geometry in _collision_geometries(frame)
+        for _ in _geometry_bodies(frame, geometry)
+    ]
+
+
 def body_radii(body: collision.Body) -> Float[np.ndarray, " n"]:
     """Return the radii of balls about the origins of bodies; half-spaces: infinity."""
     if isinstance(body.core, collision.HalfSpace):

@@ -19,7 +19,7 @@ from posewise.compilation.precision import full_matmul_precision
 from ..errors import ConfigError
 from ..typing import Array
 from ..world.frame import Frame
-from .bodies import Bodies, concatenate_bodies, frame_bodies
+from .bodies import Bodies, body_sources, concatenate_bodies, frame_bodies
 from .collision_pairs import FramePair
 
 CoreTypes = tuple[tuple[Any, Any], ...]
@@ -47,9 +47,10 @@ def group_body_pairs(
 ) -> list[BodyPairs]:
     """Return all pairs of bodies of pairs of frames (indices), grouped by kind.
 
-    Each kind is a program to compile, so that kinds are few: hulls have one number of
-    vertices where possible, and a core beside one of a more general type is written as
-    one of that type.
+    Of shapes with masks only those count that may touch each other; all of them where
+    none may. Each kind is a program to compile, so that kinds are few: hulls have one
+    number of vertices where possible, and a core beside one of a more general type is
+    written as one of that type.
 
     Raises:
         ConfigError: for a frame without collision shapes, or the world.
@@ -58,8 +59,9 @@ def group_body_pairs(
     tables = _BodyTables(frames, {i for pair in pairs for i in pair})
     members: dict[tuple[Any, Any], list[tuple[np.ndarray, ...]]] = {}
     for k, (i, j) in enumerate(pairs):
-        for x, rows_x in tables.rows[i]:
-            for y, rows_y in tables.rows[j]:
+        may_touch = _may_touch(frames[i], frames[j])
+        for x, rows_x, numbers_x in tables.rows[i]:
+            for y, rows_y, numbers_y in tables.rows[j]:
                 flip = _core_rank(x) > _core_rank(y)
                 a, b = (y, x) if flip else (x, y)
                 if a[0] is collision.HalfSpace:
@@ -67,6 +69,9 @@ def group_body_pairs(
                     continue
                 grid = np.meshgrid(rows_x, rows_y, indexing="ij")
                 rows_a, rows_b = (m.ravel() for m in (grid[::-1] if flip else grid))
+                if may_touch is not None:
+                    counts = may_touch[np.ix_(numbers_x, numbers_y)].ravel()
+                    rows_a, rows_b = rows_a[counts], rows_b[counts]
                 place, is_flipped = np.full(len(rows_a), k), np.full(len(rows_a), flip)
                 members.setdefault((a, b), []).append(
                     (rows_a, rows_b, place, is_flipped)
@@ -89,6 +94,16 @@ def group_body_pairs(
     return [_concatenate_pairs(parts) for parts in merged.values()]
 
 
+def _may_touch(a: Frame, b: Frame) -> Bool[np.ndarray, "a b"] | None:
+    """Return which bodies of two frames may touch; None: all, or none of them may."""
+    if not all(any(g.mask for g in frame.geometries) for frame in (a, b)):
+        return None
+    table = np.array(
+        [[x.may_touch(y) for y in body_sources(b)] for x in body_sources(a)], bool
+    )
+    return table if table.any() and not table.all() else None
+
+
 class _BodyTables:
     """The bodies of frames, by kind, each body once."""
 
@@ -107,7 +122,7 @@ class _BodyTables:
             i: [self._append(self._with_common_hull(bodies)) for bodies in parts]
             for i, parts in groups.items()
         }
-        """By frame: kinds of its bodies, and their rows in `bodies(kind)`."""
+        """By frame: kinds of its bodies, their rows in `bodies(kind)`, and numbers."""
 
     def bodies(self, kind: Any) -> Bodies:
         """Return all bodies of a kind."""
@@ -119,11 +134,11 @@ class _BodyTables:
             return bodies
         return bodies.with_core(collision.pad_hull(core, count))
 
-    def _append(self, bodies: Bodies) -> tuple[Any, np.ndarray]:
+    def _append(self, bodies: Bodies) -> tuple[Any, np.ndarray, np.ndarray]:
         first = self.count.get(bodies.kind, 0)
         self.count[bodies.kind] = first + len(bodies)
         self.parts.setdefault(bodies.kind, []).append(bodies)
-        return bodies.kind, np.arange(first, first + len(bodies))
+        return bodies.kind, np.arange(first, first + len(bodies)), bodies.number
 
 
 def _core_rank(kind: tuple[Any, ...]) -> int:

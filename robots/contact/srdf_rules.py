@@ -1,4 +1,4 @@
-"""Translation between SRDF files and the exclusions and named states of a world."""
+"""Translation between SRDF files and a world's exclusions, states and locked joints."""
 
 import warnings
 from collections.abc import Iterable
@@ -85,6 +85,37 @@ def parse_states(
                     )
         states.append(NamedState(state.name, prefix + state.group, values))
     return tuple(s for s in states if s.values), lost
+
+
+def passive_joints(
+    tree: FrameTree, srdf: Srdf, prefix: str
+) -> tuple[list[str], list[str]]:
+    """Return the joints that no motor moves, and descriptions of those not here.
+
+    Joints that mimic another one follow it, and are left out; so are virtual joints.
+    """
+    joints = {f.joint.name: f.joint for f in reversed(tree.frames) if f.joint}
+    fixed = {f.attributes.get("joint_name") for f in tree.frames if not f.joint}
+    passive, lost = [], []
+    for name, line in srdf.passive.items():
+        joint = joints.get(prefix + name)
+        if joint is not None and joint.mimic is None:
+            passive.append(joint.name)
+        elif joint is None and not {name, prefix + name} & fixed:
+            if name not in srdf.virtual_joints:
+                lost.append(f"passive joint {prefix + name!r} (line {line})")
+    return passive, lost
+
+
+def warn_if_nothing_moves(path: object, tree: FrameTree, passive: list[str]) -> None:
+    """Warn if the joints that are passive were all that moved."""
+    if passive and not tree.nq:
+        warnings.warn(
+            f"{path}: all joints that could move are passive ({first_few(passive)}), so"
+            " that nothing is moved by a solver; C.unlock(joints) lets some move.",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def _clip(value: np.ndarray, joint: Joint) -> np.ndarray:

@@ -50,7 +50,11 @@ def run_coacd(
         ]
         try:
             process = subprocess.run(
-                command, capture_output=True, text=True, timeout=time_limit
+                command,
+                capture_output=True,
+                encoding="utf-8",
+                errors="replace",
+                timeout=time_limit,
             )
         except subprocess.TimeoutExpired:
             raise CoacdError(f"coacd did not end within {time_limit:g} s") from None

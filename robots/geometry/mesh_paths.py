@@ -7,10 +7,11 @@ symbolic links are followed. The root is
 - for everything else the nearest folder above the description with a `package.xml`,
   else the parent of its folder; and the folders in `packages`.
 
-Names are read as exporters write them: with backslashes, percent-encoded, and with
-capital letters in the suffix or without.
+Names are read as exporters write them: with backslashes, more slashes than needed,
+percent-encoded, and with capital letters in the suffix or without.
 """
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -24,7 +25,9 @@ from .package_folders import package_folders, package_root
 SMALL_FILE_BYTES = 2048
 """Size up to which a mesh is read when it is found [bytes]: placeholders of Git LFS and
 empty exports are small. Larger files are read when they are first needed."""
-_PACKAGE_NAME = re.compile(r"[\w+-][\w.+-]{0,199}")
+_PACKAGE_NAME = re.compile(r"[\w+-][\w.+ -]{0,199}")
+_LOCAL_HOST = re.compile(r"localhost(?=/)", re.IGNORECASE)
+_LEADING_SLASHES = re.compile("^//+")
 _URI = re.compile(r"(package|model|file):(//)?(.*)", re.IGNORECASE | re.DOTALL)
 
 
@@ -46,7 +49,9 @@ class MeshLocator:
         reason = "not found"
         if self.folder is not None and not _URI.fullmatch(name):
             reason = f"not found in {self.folder}"
-        for root, path in self._candidates(name.strip().replace("\\", "/")):
+        # Under an ASCII locale Python spells other letters of file names differently.
+        spelled = os.fsdecode(name.encode("utf-8", "replace"))
+        for root, path in self._candidates(spelled.strip().replace("\\", "/")):
             if not is_existing_file(path):
                 continue
             real = path.resolve()  # follows links, which could lead outside
@@ -69,12 +74,15 @@ class MeshLocator:
         scheme, rest = (uri[1].lower(), uri[3]) if uri else ("", name)
         if not uri and "://" in name:
             return
+        if scheme == "file" and uri and uri[2]:
+            rest = _LOCAL_HOST.sub("", rest)
         for text in dict.fromkeys((rest, unquote(rest))):
             if scheme in ("package", "model"):
                 package, _, inner = text.lstrip("/").partition("/")
+                inner = inner.lstrip("/")  # else it would be an absolute path
                 places = [(root, root / inner) for root in self._roots(package)]
             else:
-                places = self._plain_places(text)
+                places = self._plain_places(_LEADING_SLASHES.sub("/", text))
             for root, path in places:
                 for spelled in _suffix_spellings(path):
                     yield root, spelled

@@ -11,6 +11,14 @@ from pathlib import Path
 from ..errors import LoadError
 from ..loaders.xmltree import read_xml
 
+MODEL_PATHS = (
+    "GZ_SIM_RESOURCE_PATH",
+    "IGN_GAZEBO_RESOURCE_PATH",
+    "SDF_PATH",
+    "GAZEBO_MODEL_PATH",
+)
+"""Variables with the folders in which Gazebo and SDF look for `model://name`."""
+
 
 def package_root(folder: Path) -> Path:
     """Return the folder in which all files of a description in `folder` must lie."""
@@ -24,8 +32,9 @@ def package_root(folder: Path) -> Path:
 def package_folders(name: str, folder: Path | None) -> Iterator[Path]:
     """Yield the folders that may be a package, the likeliest first.
 
-    They are those above a description, beside its own package, and on ROS_PACKAGE_PATH
-    (two levels deep) and AMENT_PREFIX_PATH. The file system's root is none.
+    They are those above a description, beside its own package, on ROS_PACKAGE_PATH (two
+    levels deep) and AMENT_PREFIX_PATH, and on Gazebo's `MODEL_PATHS`. The file system's
+    root is none.
 
     Args:
         name: Of the package.
@@ -48,6 +57,8 @@ def package_folders(name: str, folder: Path | None) -> Iterator[Path]:
     for entry in _path_list("AMENT_PREFIX_PATH"):
         if (entry / "share" / name).is_dir():
             yield entry / "share" / name
+    for variable in MODEL_PATHS:
+        yield from (e / name for e in _path_list(variable) if (e / name).is_dir())
 
 
 def package_name(folder: Path) -> str | None:

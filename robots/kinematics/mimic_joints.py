@@ -103,6 +103,8 @@ def followers_by_leader(
     return followers
 
 
+RATES = ("velocity", "acceleration", "jerk")
+"""Attributes of a joint that bound derivatives of its coordinates by time, in order."""
 MIN_RANGE = 1e-9
 """Range that bounds together must leave a joint [rad or m]."""
 
@@ -113,12 +115,13 @@ def bounds_of_leader(
     followers: Sequence[int],
     relations: Mapping[int, MimicRelation],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return limits (2, dim) and largest speed (dim,) of a joint and its followers.
+    """Return limits (2, dim) and largest rates (3, dim) of a joint and its followers.
 
-    A follower at m · q + o within [l, u] bounds its leader to q in [(l - o) / m,
-    (u - o) / m], the ends swapped for m < 0, and its speed v to v / |m|. Where the
-    followers' limits leave no range, a warning says so, and the leader's own count.
-    Limits of a mirrored follower (m < 0) that leave a single value do not count.
+    The rates are those of `RATES`. A follower at m · q + o within [l, u] bounds its
+    leader to q in [(l - o) / m, (u - o) / m], the ends swapped for m < 0, and its speed
+    v to v / |m|, likewise acceleration and jerk. Where the followers' limits leave no
+    range, a warning says so, and the leader's own count. Limits of a mirrored follower
+    (m < 0) that leave a single value do not count.
 
     Args:
         frames: All frames.
@@ -126,39 +129,37 @@ def bounds_of_leader(
         followers: Indices of the frames whose joints it drives.
         relations: Those of all joints, by `resolve_mimics`.
     """
-    own, speed = _own_bounds(frames[leader].joint)
+    own, rates = _own_bounds(frames[leader].joint)
     low, high = own
     for i in followers:
-        limits, velocity = _own_bounds(frames[i].joint)
+        limits, follower_rates = _own_bounds(frames[i].joint)
         m, o = relations[i].multiplier, relations[i].offset
         if m:
             # A tiny multiplier makes the bounds infinite, so that they do not count.
             with np.errstate(over="ignore"):
                 ends = np.sort((limits - o) / m, axis=0)
-                own_speed = velocity / abs(m)
+                leader_rates = follower_rates / abs(m)
             new_low, new_high = np.maximum(low, ends[0]), np.minimum(high, ends[1])
             # Files often copy a leader's limits to a mirrored follower (the fingers of
             # rai's Panda, the PR2's grippers). The joint is not meant to stand still.
             if m < 0 and np.any((new_low == new_high) & (low < high)):
                 continue
             low, high = new_low, new_high
-            speed = np.minimum(speed, own_speed)
+            rates = np.minimum(rates, leader_rates)
     least = np.where(own[1] - own[0] > MIN_RANGE, MIN_RANGE, -MIN_RANGE)
     if np.any(high - low < least):
         _warn_of_contradiction(frames[leader], tuple(frames[i] for i in followers))
         low, high = own
-    return np.stack([np.minimum(low, high), high]), speed
+    return np.stack([np.minimum(low, high), high]), rates
 
 
 def _own_bounds(joint: Joint | None) -> tuple[np.ndarray, np.ndarray]:
     dim = 0 if joint is None else joint.dim
     limits = np.tile([[-np.inf], [np.inf]], (1, dim))
-    speed = np.full(dim, np.inf)
     if joint is not None and joint.limits is not None:
         limits = np.array(joint.limits, float)
-    if joint is not None and joint.velocity is not None:
-        speed = np.array(joint.velocity, float)
-    return limits, speed
+    rates = [getattr(joint, name, None) for name in RATES]
+    return limits, np.array([np.full(dim, np.inf) if r is None else r for r in rates])
 
 
 @lru_cache(maxsize=256)  # one warning for the same frames, however often they are built

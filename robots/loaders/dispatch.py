@@ -8,7 +8,7 @@ from ..errors import LoadError
 from ..geometry.model_files import READABLE_SUFFIXES, is_existing_file
 from ..geometry.package_folders import checked_packages
 from ..world.frame import Model
-from .urdf.xacro_text import XacroArgs, expand_xacro
+from .urdf.xacro_text import XacroArgs, expand_xacro, is_xacro
 from .xmltree import XmlElement, parse_xml, read_bytes, read_xml
 
 XML_SUFFIXES = (".urdf", ".xml", ".mjcf", ".xacro")
@@ -44,7 +44,7 @@ def read_file(
     if not is_existing_file(path):
         raise LoadError(f"No file {str(path)!r}; give the path of a model file.")
     suffix = path.suffix.lower()
-    if suffix == ".xacro" or xacro_args is not None:
+    if is_xacro(path, xacro_args):
         text = read_bytes(path).decode("utf-8", errors="replace")
         return _read_xacro(text, path, str(path), folders, xacro_args), False
     others = (*RAI_SUFFIXES, *READABLE_SUFFIXES)

@@ -18,6 +18,8 @@ import numpy as np
 from ..errors import LoadError
 from ..validation import MAX_NUMBER, is_bounded
 
+XML_DECLARATION = '<?xml version="1.0" encoding="utf-8"?>'
+"""First line of the XML files that are written."""
 MAX_BYTES = 16 * 2**20
 """Size of the largest file that is read [bytes]."""
 MAX_ELEMENTS = 500_000

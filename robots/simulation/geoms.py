@@ -8,6 +8,7 @@ a box at rest on a slope of 12° creeps by 6 mm in 2 s. As meshes the same boxes
 move.)
 """
 
+from collections.abc import Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -16,10 +17,10 @@ from jaxtyping import Float
 
 from posewise import collision
 
-from ..contact.bodies import frame_bodies
+from ..contact.bodies import body_sources, frame_bodies
 from ..geometry.hulls import cube_directions, hull_planes, hull_vertices
 from ..kinematics.transforms import matrix_to_quat
-from ..world.frame import Frame
+from ..world.frame import ContactMask, Frame
 
 MIN_HALF_SIZE = 1e-5
 """Least half size of a geom [m], because MuJoCo's shapes must have a volume."""
@@ -68,6 +69,31 @@ def frame_geoms(frame: Frame, moves: bool) -> list[GeomSpec]:
             core = type(body.core)(*(x[0] for x in body.core))
             geoms.append(_core_geom(core, float(body.radius[0]), body.R[0], body.p[0]))
     return [_plane_as_box(g) if moves and g.kind == "PLANE" else g for g in geoms]
+
+
+ALL_BITS = 2**31 - 1
+"""Bits of a geom that may touch all others."""
+
+
+def contact_bits(frames: Sequence[Frame]) -> dict[ContactMask | None, tuple[int, int]]:
+    """Return MuJoCo's `contype` and `conaffinity` by the mask of a shape.
+
+    Masks count if they are of one model and few classes, since MuJoCo has 31 bits; else
+    all shapes of frames that collide may touch.
+    """
+    masks = {g.mask for frame in frames for g in frame.geometries if g.mask}
+    bits: dict[ContactMask | None, tuple[int, int]]
+    bits = {mask: (1 << mask.number, mask.met) for mask in masks}
+    largest = max((max(pair) for pair in bits.values()), default=0)
+    if len({mask.model for mask in masks}) > 1 or largest > ALL_BITS:
+        bits = dict.fromkeys(masks, (ALL_BITS, ALL_BITS))
+    return bits | {None: (ALL_BITS, ALL_BITS)}
+
+
+def body_masks(frame: Frame) -> list[ContactMask | None]:
+    """Return the masks of a frame's bodies, in the order of `frame_bodies`."""
+    sources = body_sources(frame)
+    return [sources[n].mask for group in frame_bodies(frame) for n in group.number]
 
 
 def _core_geom(core: Any, radius: float, R: np.ndarray, p: np.ndarray) -> GeomSpec:

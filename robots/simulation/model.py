@@ -16,7 +16,7 @@ from ..kinematics.mimic_joints import MimicRelation, motion_value, resolve_mimic
 from ..kinematics.transforms import IDENTITY, pose_multiply, quat_to_matrix
 from ..world.frame import Frame
 from ..world.friction import contact_friction
-from .geoms import GeomSpec, frame_geoms
+from .geoms import GeomSpec, body_masks, contact_bits, frame_geoms
 from .masses import FrameMass, frame_masses
 from .mujoco_extra import import_mujoco
 
@@ -118,6 +118,7 @@ class _ModelBuilder:
     def __init__(self, C: Config, movable: frozenset[int]) -> None:
         self.mujoco = import_mujoco("A twin")
         self.C, self.movable = C, movable
+        self.contact_bits = contact_bits(C.frames)
         self.relations = resolve_mimics(C.frames)
         layout = C.tree.model.layout
         self.frame_nodes = layout.tree.frame_nodes
@@ -280,27 +281,32 @@ class _ModelBuilder:
         """Add the shapes and the mass of a frame."""
         if any(g.collision for g in frame.geometries):
             geoms, fractions = frame_geoms(frame, moves), weight.body_fractions
+            masks = body_masks(frame)
             if not len(fractions):
                 fractions = np.zeros(len(geoms))
             for k, geom in enumerate(geoms):
                 mass = float(weight.mass * fractions[k])
-                self._add_geom(frame, body, geom, mass, f"{body.name}.{k}")
+                mj_geom = self._add_geom(frame, body, geom, mass, f"{body.name}.{k}")
+                if can_collide(frame):
+                    bits = self.contact_bits[masks[k]]
+                    mj_geom.contype, mj_geom.conaffinity = bits
         if weight.inertia is not None and weight.mass > 0:
             self._set_inertia(body, weight.mass, weight.com, weight.inertia)
 
     def _add_geom(
         self, frame: Frame, body: Any, geom: GeomSpec, mass: float, mesh_name: str
-    ) -> None:
+    ) -> Any:
         mujoco, spec = self.mujoco, self.spec
         mj_geom = body.add_geom(type=getattr(mujoco.mjtGeom, f"mjGEOM_{geom.kind}"))
         mj_geom.size, mj_geom.pos, mj_geom.quat = geom.size, geom.p, geom.quaternion
         mj_geom.mass, mj_geom.solref, mj_geom.solimp[:] = mass, SOLREF, SOLIMP
-        mj_geom.contype = mj_geom.conaffinity = int(can_collide(frame))
+        mj_geom.contype = mj_geom.conaffinity = 0
         mj_geom.friction[0] = contact_friction(frame)
         if geom.kind == "MESH":
             mesh = spec.add_mesh(name=mesh_name, uservert=geom.vertices.ravel())
             mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_CONVEX
             mj_geom.meshname = mesh_name
+        return mj_geom
 
     def _set_inertia(
         self, body: Any, mass: float, com: np.ndarray, inertia: np.ndarray

@@ -171,8 +171,13 @@ def _hull_triangles(vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _replaced(frame: Frame, fitted: Sequence[PosedShape]) -> tuple[Geometry, ...]:
-    """Return new shapes, then the old ones; of the fitted ones only what is drawn."""
-    new = [Geometry(shape, pose, visual=False) for shape, pose in fitted]
+    """Return new shapes, then the old ones; of the fitted ones only what is drawn.
+
+    New ones have the mask of the fitted ones, or none where these differ.
+    """
+    masks = {g.mask for g in frame.geometries if _is_fitted(g)}
+    mask = masks.pop() if len(masks) == 1 else None
+    new = [Geometry(shape, pose, visual=False, mask=mask) for shape, pose in fitted]
     old = [
         replace(g, collision=False) if _is_fitted(g) else g
         for g in frame.geometries

@@ -11,6 +11,18 @@ from ..kinematics.joint_types import joint_dim
 from ..kinematics.transforms import IDENTITY
 
 
+@dataclass(frozen=True)
+class ContactMask:
+    """Shapes of the same model that a shape may touch, by classes of shapes."""
+
+    model: int
+    """Number of the model."""
+    number: int
+    """Number of the class that the shape is of."""
+    met: int
+    """Bits of the classes that it may touch, the lowest for class 0."""
+
+
 @dataclass(frozen=True, eq=False)
 class Geometry:
     """A shape rigidly fixed in a frame."""
@@ -24,6 +36,15 @@ class Geometry:
     """Whether the shape is drawn."""
     color: tuple[float, ...] | None = None
     """RGBA, 0 to 1."""
+    mask: ContactMask | None = None
+    """Which shapes of its model it may touch; None: all that its frame may."""
+
+    def may_touch(self, other: "Geometry") -> bool:
+        """Whether the masks let two shapes touch; those of other models always may."""
+        a, b = self.mask, other.mask
+        if a is None or b is None or a.model != b.model:
+            return True
+        return bool(a.met >> b.number & 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +74,10 @@ class Joint:
     """Largest speed (dim,) [rad/s, m/s]."""
     effort: np.ndarray | None = None
     """Largest force or torque (dim,) [N, Nm]."""
+    acceleration: np.ndarray | None = None
+    """Largest acceleration and deceleration (dim,) [rad/s², m/s²]."""
+    jerk: np.ndarray | None = None
+    """Largest jerk (dim,) [rad/s³, m/s³]."""
 
     @property
     def dim(self) -> int:

@@ -77,27 +77,38 @@ class KinematicModel:
         return build_kinematics(self.frames, self.values)
 
     @cached_property
+    def bounds(self) -> tuple[Float[np.ndarray, "2 nq"], Float[np.ndarray, "3 nq"]]:
+        """Limits of the coordinates, and the largest velocity, acceleration and jerk.
+
+        Entries are ±inf where there is none.
+        """
+        limits = np.zeros((2, self.layout.tree.nq))
+        rates = np.zeros((3, self.layout.tree.nq))
+        relations = resolve_mimics(self.frames)
+        followers = followers_by_leader(relations)
+        for slot in self.layout.slots:
+            part, i = slice(slot.start, slot.start + slot.dim), slot.frame
+            bounds = bounds_of_leader(self.frames, i, followers[i], relations)
+            limits[:, part], rates[:, part] = bounds
+        return limits, rates
+
+    @cached_property
     def kinematics(self) -> Kinematics:
         """Kinematics with NumPy arrays, for single evaluations."""
         layout = self.layout
-        nq = layout.tree.nq
-        limits, home, max_velocity = np.zeros((2, nq)), np.zeros(nq), np.zeros(nq)
-        relations = resolve_mimics(self.frames)
-        followers = followers_by_leader(relations)
+        limits, rates = self.bounds
+        home = np.zeros(layout.tree.nq)
         for slot in layout.slots:
             joint = joint_of(self.frames[slot.frame])
-            part = slice(slot.start, slot.start + slot.dim)
-            i = slot.frame
-            bounds = bounds_of_leader(self.frames, i, followers[i], relations)
-            limits[:, part], max_velocity[part] = bounds
-            home[part] = neutral_value(joint.type) if joint.q is None else joint.q
+            value = neutral_value(joint.type) if joint.q is None else joint.q
+            home[slot.start : slot.start + slot.dim] = value
         return Kinematics(
             layout.tree,
             self.names,
             **layout.data,
             limits=limits,
             home=home,
-            max_velocity=max_velocity,
+            max_velocity=rates[0],
         )
 
     @cached_property

@@ -253,3 +253,28 @@ def test_limits_of_the_problem_count_unless_others_are_given(given):
     check_limits(fast, velocity, acceleration)
     top = np.abs(fast.velocities).max(0)[0]
     assert top == pytest.approx(given.get("velocity", 1.0), rel=0.01)
+
+
+def cart_of_urdf(limit: str) -> pw.Config:
+    """A cart whose file, of URDF 1.2, limits its velocity and more."""
+    C = pw.Config()
+    C.add_text(
+        '<robot name="r" version="1.2"><link name="a"/><link name="b"/><joint name="j"'
+        ' type="prismatic"><parent link="a"/><child link="b"/><limit lower="-9"'
+        f' upper="9" velocity="4" effort="1" {limit}/></joint></robot>'
+    )
+    return C
+
+
+def test_limits_of_acceleration_of_the_model_are_kept():
+    C = cart_of_urdf('acceleration="4" deceleration="1"')
+    fast = along([[0.0], [1.0]], C).retime()
+    # a triangle of velocity, as in the cases above
+    assert fast.times[-1] == pytest.approx(2.0, abs=2e-3)
+    check_limits(fast, [4.0], [1.0])
+
+
+def test_limits_of_jerk_are_said_to_be_exceeded():
+    solution = along([[0.0], [1.0]], cart_of_urdf('jerk="9"'))
+    with pytest.warns(pw.ProblemWarning, match=r"limits the jerk of j \(9\)"):
+        solution.retime()

@@ -39,6 +39,16 @@ SPELLINGS = [
     "package:\\\\arm\\meshes\\m.stl",
     "package:\\\\arm/meshes\\m.stl",
     "package:/arm/meshes/m.stl",
+    "package:arm/meshes/m.stl",
+    "package:///arm/meshes/m.stl",
+    "package://arm//meshes/m.stl",
+    "package://arm///meshes//m.stl",
+    "package:\\\\arm\\\\meshes\\\\m.stl",
+    "package://arm/./meshes/../meshes/m.stl",
+    "package://arm/meshes/m.stl/",
+    "package://arm%2Fmeshes%2Fm.stl",
+    "model://arm//meshes/m.stl",
+    "..//meshes//m.stl",
     "Package://arm/meshes//m.stl",
     "model://arm/meshes/m.stl",
     "package://arm/%6Deshes/m%2estl",
@@ -70,6 +80,81 @@ def test_odd_names_are_found_as_written_or_encoded(name, tmp_path):
 def test_capital_suffix_on_disk(tmp_path):
     mesh = write_mesh(tmp_path / "a/M.STL").resolve()
     assert locator(tmp_path / "a").find("M.stl") == mesh
+
+
+FILES = [
+    "file://{}",
+    "file:{}",
+    "file://localhost{}",
+    "FILE://LOCALHOST{}",
+    "file:///{}",
+    "file://localhost//{}",
+    "//{}",
+]
+
+
+@pytest.mark.parametrize("form", FILES)
+def test_files_are_found_with_and_without_a_host(form, tmp_path):
+    root = package(tmp_path / "my arm", None).resolve()
+    (root / "package.xml").write_text("<package/>")
+    meshes = locator(root / "urdf")
+    for path in (root / MESH, str(root / MESH).replace(" ", "%20")):
+        assert meshes.find(form.format(path)) == root / MESH
+    assert meshes.find(f"file://elsewhere{root / MESH}") is None
+
+
+@pytest.mark.parametrize("name", ["my arm", "π"])
+def test_packages_of_any_name(name, tmp_path):
+    from urllib.parse import quote
+
+    root = package(tmp_path / name, None).resolve()
+    meshes = locator(root / "urdf")
+    assert meshes.find(f"package://{name}/meshes/m.stl") == root / MESH
+    assert meshes.find(f"package://{quote(name)}/meshes/m.stl") == root / MESH
+
+
+VARIABLES = ["GZ_SIM_RESOURCE_PATH", "IGN_GAZEBO_RESOURCE_PATH"]
+VARIABLES += ["GAZEBO_MODEL_PATH", "SDF_PATH"]
+
+
+@pytest.mark.parametrize("variable", VARIABLES)
+@pytest.mark.parametrize("end", ["", "/"])
+def test_places_of_models(variable, end, tmp_path, monkeypatch):
+    root = package(tmp_path / "models/arm", None).resolve()
+    monkeypatch.setenv(variable, f"{tmp_path}/no:{root.parent}{end}:~:")
+    meshes = locator(tmp_path / "ws/urdf")
+    for scheme in ("model", "package"):
+        assert meshes.find(f"{scheme}://arm/meshes/m.stl") == root / MESH
+        assert meshes.find(f"{scheme}://arm//meshes/m.stl") == root / MESH
+    assert meshes.find("model://arm/../leg.stl") is None
+    assert meshes.find("model://leg/meshes/m.stl") is None
+    assert meshes.unknown_packages == {"leg"}
+
+
+NONSENSE = ["package://", "package:///", "package:", "model://", "file://", "file:"]
+NONSENSE += ["/", "//", "///", ".", "..", "\\", "%", "%00.stl", "%ff%fe.stl", "a\0.stl"]
+NONSENSE += ["package://arm", "package://arm/", "file://localhost", ".stl", "/.stl"]
+NONSENSE += ["package://./m.stl", "package://../m.stl", f"package://{'x' * 9999}/m.stl"]
+NONSENSE += ["package://arm/" + "a/" * 5000 + "m.stl", "\ud800.stl", "://", "x://y"]
+
+
+@pytest.mark.parametrize("name", NONSENSE)
+def test_nonsense_is_not_found(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("GZ_SIM_RESOURCE_PATH", "/no/such\n:\\x")
+    package(tmp_path / "arm", "arm")
+    for meshes in (locator(tmp_path / "arm/urdf"), MeshLocator(None)):
+        assert meshes.find(name) is None
+        assert len(meshes.left_out) == 1
+
+
+def test_shared_case_of_two_slashes(tmp_path):
+    root = package(tmp_path / "my_robot", "my_robot")
+    (root / "meshes/m.stl").rename(root / "meshes/b.stl")
+    (root / "urdf").mkdir()
+    (root / "urdf/r.urdf").write_bytes(case("double_slash.urdf").read_bytes())
+    C = pw.Config()
+    C.add_file(root / "urdf/r.urdf")
+    assert C.frame("a").shape.mesh.volume == pytest.approx(6)
 
 
 PLACES = {

@@ -14,6 +14,7 @@ bodies that can collide.
 import os
 import warnings
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ from ...simulation.mujoco_extra import import_mujoco
 from ...validation import MAX_NUMBER, is_bounded, leave_values, open_bounds
 from ...world.frame import Frame, Geometry, Joint, Model, NamedState
 from ..xmltree import parse_xml
-from .contacts import ignored_bodies
+from .contacts import ContactRules, contact_rules
 from .couplings import couple_joints
 from .files import check_includes, foreign_assets, refuse_includes
 
@@ -235,10 +236,15 @@ class _MjcfReader:
                 UserWarning,
                 stacklevel=4,
             )
-        bodies = ignored_bodies(self.mujoco, m)
         frame = [self.body_frame[b] or 0 for b in range(m.nbody)]
-        ignored = {(frame[a], frame[b]): why for (a, b), why in bodies.items()}
+        bodies = self.contacts.ignored.items()
+        ignored = {(frame[a], frame[b]): why for (a, b), why in bodies}
         return Model(tuple(self.frames), ignored=ignored, named_states=states)
+
+    @cached_property
+    def contacts(self) -> ContactRules:
+        """What of the model may collide."""
+        return contact_rules(self.mujoco, self.model)
 
     def _name(self, kind: str, i: int) -> str:
         number = getattr(self.mujoco.mjtObj, f"mjOBJ_{kind}")
@@ -364,9 +370,10 @@ class _MjcfReader:
         return Geometry(
             shape,
             make_pose(m.geom_pos[geom], m.geom_quat[geom]),
-            collision=bool(m.geom_contype[geom] or m.geom_conaffinity[geom]),
+            collision=bool(self.contacts.solid[geom]),
             visual=bool(m.geom_group[geom] < FIRST_HIDDEN_GROUP),
             color=rgba,
+            mask=self.contacts.masks.get(geom),
         )
 
     def _shape(self, geom: int) -> Shape | None:

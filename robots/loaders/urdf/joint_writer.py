@@ -108,8 +108,12 @@ class JointWriter:
         if kind != "continuous":
             lower, upper = np.clip(limits, -UNLIMITED_BOUND, UNLIMITED_BOUND)
             bounds = {"lower": float(lower), "upper": float(upper)} | bounds
+        for key, values in (("acceleration", joint.acceleration), ("jerk", joint.jerk)):
+            if values is not None:
+                bounds[key] = abs(joint.scale) * float(values[k])
         text = {key: format_numbers([value]) for key, value in bounds.items()}
-        known = joint.effort is not None or joint.velocity is not None
+        rates = (joint.effort, joint.velocity, joint.acceleration, joint.jerk)
+        known = any(r is not None for r in rates)
         if known or kind != "continuous":
             ET.SubElement(element, "limit", text)
         if joint.mimic is not None:

@@ -55,6 +55,8 @@ def read_joint(
         ),
         velocity=_read_bound(limit, "velocity", dim, left_out),
         effort=_read_bound(limit, "effort", dim, left_out),
+        acceleration=_read_acceleration(limit, dim, left_out),
+        jerk=_read_bound(limit, "jerk", dim, left_out),
         **_relation(mimic, name in standing, offset, dim),
     )
 
@@ -185,7 +187,7 @@ def _read_limits(limit: XmlElement, left_out: LeftOut) -> np.ndarray | None:
 def _read_bound(
     limit: XmlElement | None, name: str, dim: int, left_out: LeftOut
 ) -> np.ndarray | None:
-    """Return the largest speed or effort (dim,); None without one.
+    """Return the largest speed, effort or the like (dim,); None without one.
 
     Exporters write 0 where they know no value.
     """
@@ -199,6 +201,18 @@ def _read_bound(
         left_out.add(error)
         return None
     return None if value == 0 or value >= UNLIMITED_BOUND else np.full(dim, value)
+
+
+def _read_acceleration(
+    limit: XmlElement | None, dim: int, left_out: LeftOut
+) -> np.ndarray | None:
+    """Return the largest acceleration (dim,) in both directions; None without one.
+
+    That is the smaller one of acceleration and deceleration.
+    """
+    names = ("acceleration", "deceleration")
+    bounds = [_read_bound(limit, name, dim, left_out) for name in names]
+    return min((b for b in bounds if b is not None), key=np.max, default=None)
 
 
 def joint_attributes(joint: XmlElement, left_out: LeftOut) -> dict[str, Any]:

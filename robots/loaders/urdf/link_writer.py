@@ -103,12 +103,24 @@ def _copy_mesh(file: Path, meshes: Path | None) -> str:
     """
     if meshes is None:
         return str(file)
-    folder = hashlib.sha256(str(file.parent).encode()).hexdigest()[:8]
-    copy = meshes / folder / file.name
+    folder = _digest(str(file.parent))
+    copy = meshes / folder / _plain_name(file.name)
     if copy.resolve() != file.resolve():
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, copy)
-    return f"{meshes.name}/{folder}/{file.name}"
+    return f"{meshes.name}/{folder}/{copy.name}"
+
+
+def _plain_name(file: str) -> str:
+    """Return a name of a file in the letters that every locale and file system has."""
+    stem, suffix = os.path.splitext(file)
+    plain = re.sub(r"[^\w.-]", "_", stem, flags=re.ASCII)
+    # A digest tells names apart that differ in other letters only.
+    return f"{plain if plain == stem else f'{plain}_{_digest(stem)}'}{suffix}"
+
+
+def _digest(name: str) -> str:
+    return hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:8]
 
 
 def _save_mesh(shape: Mesh | Convex | Ellipsoid, name: str, meshes: Path | None) -> str:
@@ -119,7 +131,7 @@ def _save_mesh(shape: Mesh | Convex | Ellipsoid, name: str, meshes: Path | None)
             " saved as a mesh; pass meshes=folder."
         )
     meshes.mkdir(parents=True, exist_ok=True)
-    file = re.sub(r"[^\w.-]", "_", name) + ".stl"
+    file = _plain_name(f"{name}.stl")
     _triangles(shape).export(meshes / file)
     return f"{meshes.name}/{file}"
 

@@ -10,20 +10,33 @@ from ...geometry.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from ...kinematics.transforms import IDENTITY, make_pose, quat_to_matrix, rpy_to_quat
 from ...world.frame import Geometry
 from ..xmltree import XmlElement
+from .capsules import join_capsules
 from .left_out import LeftOut
 
 Color = tuple[float, ...]
 
 
 def read_origin(element: XmlElement) -> np.ndarray:
-    """Return the pose (7,) in the child `<origin xyz rpy>`; identity without one."""
+    """Return the pose (7,) in the child `<origin>`; identity without one.
+
+    It has `xyz`, and `rpy` or the quaternion `quat_xyzw` of any length but 0.
+    """
     origin = element.find("origin")
     if origin is None:
         return IDENTITY.copy()
-    roll, pitch, yaw = origin.numbers("rpy", 3, (0.0, 0.0, 0.0)).tolist()
-    return make_pose(
-        origin.numbers("xyz", 3, (0.0, 0.0, 0.0)), rpy_to_quat(roll, pitch, yaw)
-    )
+    return make_pose(origin.numbers("xyz", 3, (0.0, 0.0, 0.0)), _read_rotation(origin))
+
+
+def _read_rotation(origin: XmlElement) -> np.ndarray:
+    """Return the quaternion (w, x, y, z) of an `<origin>`, of any length but 0."""
+    if "quat_xyzw" not in origin.attrib:
+        return rpy_to_quat(*origin.numbers("rpy", 3, (0.0, 0.0, 0.0)).tolist())
+    if "rpy" in origin.attrib:
+        raise origin.error("has rpy and quat_xyzw, expected one rotation; delete one.")
+    x, y, z, w = origin.numbers("quat_xyzw", 4)
+    quaternion = np.array([w, x, y, z])
+    # `make_pose` normalises; squares of tiny numbers would vanish there.
+    return quaternion / np.abs(quaternion).max()
 
 
 def read_materials(root: XmlElement, left_out: LeftOut) -> dict[str, Color]:
@@ -47,11 +60,15 @@ def read_geometries(
 ) -> tuple[tuple[Geometry, ...], tuple[str, ...]]:
     """Return the shapes of a link, those for collision first.
 
+    A cylinder with a sphere at each end is read as the capsule that it is.
+
     Returns:
         The shapes, and a text for each shape for collision that cannot be used.
     """
-    geometries, missing = [], []
+    geometries: list[Geometry] = []
+    missing: list[str] = []
     for tag in ("collision", "visual"):
+        shapes: list[Geometry] = []
         for element in link.findall(tag):
             is_visual = tag == "visual"
             try:
@@ -65,7 +82,7 @@ def read_geometries(
             if isinstance(shape, str):
                 missing += [] if is_visual else [shape]
                 continue
-            geometries.append(
+            shapes.append(
                 Geometry(
                     shape=shape,
                     pose=pose,
@@ -74,6 +91,7 @@ def read_geometries(
                     color=_read_color(element, materials) if is_visual else None,
                 )
             )
+        geometries += join_capsules(shapes)
     return tuple(geometries), tuple(missing)
 
 

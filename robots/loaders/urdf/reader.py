@@ -26,6 +26,7 @@ from .structure import (
     parents_first,
     refuse_xacro,
 )
+from .versions import drop_newer_attributes
 
 
 def read_urdf(
@@ -71,6 +72,7 @@ def read_robot(
     above = parent_joints(links, joints)
     order = parents_first(links, above)
     left_out = LeftOut(root.file, MeshLocator(folder, packages))
+    drop_newer_attributes(root, left_out)
     standing = standing_followers(joints, left_out)
     materials = read_materials(root, left_out)
     index = {name: i for i, name in enumerate(order)}

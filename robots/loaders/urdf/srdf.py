@@ -1,24 +1,28 @@
-"""SRDF, MoveIt's description of which links of a URDF never collide, and named states.
+"""SRDF, MoveIt's description of what may touch, named states and passive joints.
 
-What else a file has (groups, end effectors, virtual and passive joints, spheres) is
-skipped, and so are values of virtual joints. A group is written with the joints of its
-states, since MoveIt asks for it.
+What else a file has (groups, end effectors, virtual joints, spheres) is skipped, and so
+are values of virtual joints. A group is written with the joints of its states, since
+MoveIt asks for it.
 """
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple, TypeVar
 from xml.etree import ElementTree as ET
 
 import numpy as np
 
 from ...errors import LoadError
+from ...geometry.package_folders import checked_packages
 from ...typing import StrPath
 from ...world.frame import NamedState
 from ...world.named_states import DEFAULT_GROUP
-from ..xmltree import XmlElement, read_xml
+from ..xmltree import XML_DECLARATION, XmlElement, parse_xml, read_bytes, read_xml
+from .structure import refuse_xacro
+from .xacro_text import XacroArgs, expand_xacro, is_xacro
 
 T = TypeVar("T")
 
@@ -31,7 +35,14 @@ LINK_ATTRIBUTES = {
 DEFAULT_REASON = "User"
 """Reason of an exclusion for which the file gives none."""
 SRDF_TAGS = frozenset(
-    (*LINK_ATTRIBUTES, "group", "group_state", "virtual_joint", "end_effector")
+    (
+        *LINK_ATTRIBUTES,
+        "group",
+        "group_state",
+        "virtual_joint",
+        "passive_joint",
+        "end_effector",
+    )
 )
 """Tags that only an SRDF file has."""
 
@@ -56,23 +67,44 @@ class Srdf:
     """The line in which a joint is first given a value."""
     virtual_joints: frozenset[str] = frozenset()
     """Joints between the world and the robot, which are not in its URDF."""
+    passive: Mapping[str, int] = field(default_factory=dict)
+    """Joints without a motor, each with its line."""
     broken: tuple[str, ...] = ()
     """Messages about elements that cannot be read."""
 
 
-def read_srdf(path: StrPath) -> Srdf:
-    """Return the elements about collisions, and the states of groups.
+def read_srdf(
+    path: StrPath,
+    packages: Mapping[str, StrPath] | None = None,
+    xacro_args: XacroArgs | None = None,
+) -> Srdf:
+    """Return the elements about collisions, states of groups, and passive joints.
 
     Elements that lack an attribute or have one that is no number are left out.
 
+    Args:
+        path: The file; `.xacro` is expanded.
+        packages: Folders of packages, for xacro.
+        xacro_args: Values of arguments; given, the file is expanded as xacro whatever
+            its suffix.
+
     Raises:
         LoadError: For a file that is no SRDF.
+        ImportError: For xacro without its package; names the extra.
     """
     if not isinstance(path, str | os.PathLike):
         raise LoadError(f"path is {path!r}, expected the path of an SRDF file.")
-    root = read_xml(path)
+    if is_xacro(Path(path), xacro_args):
+        text = read_bytes(path).decode("utf-8", errors="replace")
+        file = Path(path).resolve()
+        folders = checked_packages(packages)
+        expanded, _ = expand_xacro(text, file, folders, xacro_args)
+        root = parse_xml(expanded, f"{path} (expanded)")
+    else:
+        root = read_xml(path)
     if root.tag != "robot":
         raise root.error("expected the root <robot>; this file is no SRDF.")
+    refuse_xacro(root, SRDF_TAGS)
     if root.find("link") is not None and not SRDF_TAGS & {e.tag for e in root}:
         raise root.error(
             "this file is a URDF, expected an SRDF, which has <disable_collisions> and"
@@ -102,7 +134,8 @@ def read_srdf(path: StrPath) -> Srdf:
         lines.setdefault(joint.attrib.get("name", ""), joint.line)
     states = readable(elements, _read_state)
     virtual = frozenset(e.get("name", "") for e in root.findall("virtual_joint"))
-    return Srdf(rules, states, lines, virtual, tuple(broken))
+    passive = dict(readable(root.findall("passive_joint"), _read_passive))
+    return Srdf(rules, states, lines, virtual, passive, tuple(broken))
 
 
 def _read_rule(element: XmlElement, names: Iterable[str]) -> LinkRule:
@@ -118,6 +151,10 @@ def _read_state(element: XmlElement) -> NamedState:
         values[joint.required("name")] = joint.numbers("value", count)
     group = element.get("group", "").strip() or DEFAULT_GROUP
     return NamedState(element.required("name"), group, values)
+
+
+def _read_passive(element: XmlElement) -> tuple[str, int]:
+    return element.required("name"), element.line
 
 
 def format_srdf(
@@ -155,4 +192,4 @@ def format_srdf(
     for (a, b), reason in disabled.items():
         ET.SubElement(robot, "disable_collisions", link1=a, link2=b, reason=reason)
     ET.indent(robot)
-    return f'<?xml version="1.0"?>\n{ET.tostring(robot, encoding="unicode")}\n'
+    return f"{XML_DECLARATION}\n{ET.tostring(robot, encoding='unicode')}\n"

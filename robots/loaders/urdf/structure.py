@@ -1,25 +1,26 @@
 """The tree of links in a URDF: names, and the joint above each link."""
 
+from collections.abc import Collection
+
 from ...errors import unknown_name
 from ..xmltree import XmlElement
 
+PARSED_TAGS = frozenset(("link", "joint", "material"))
+"""Tags of the elements of a URDF that are read; xacro elsewhere does no harm."""
 
-def refuse_xacro(root: XmlElement) -> None:
-    """Raise an error for unprocessed xacro in the elements that are read."""
-    parts = [e for child in root if child.tag in _PARSED_TAGS for e in child.iter()]
+
+def refuse_xacro(root: XmlElement, tags: Collection[str] = PARSED_TAGS) -> None:
+    """Raise an error for unprocessed xacro in the elements of tags that are read."""
+    parts = [e for child in root if child.tag in tags for e in child.iter()]
     for element in [root, *root, *parts]:
         values = element.attrib.values() if element in parts else ()
         value = next((v for v in values if "${" in v or "$(" in v), None)
         if element.tag.startswith("xacro:") or value is not None:
             subject = f"the tag {element.tag!r}" if value is None else repr(value)
             raise element.error(
-                f"{subject} is xacro, expected plain URDF; name the file .xacro, or"
+                f"{subject} is xacro, expected plain XML; name the file .xacro, or"
                 " pass xacro_args={}, to process it."
             )
-
-
-_PARSED_TAGS = ("link", "joint", "material")
-"""Tags of the elements that are read; xacro elsewhere does no harm."""
 
 
 def elements_by_name(root: XmlElement, tag: str) -> dict[str, XmlElement]:

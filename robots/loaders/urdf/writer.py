@@ -1,11 +1,12 @@
 """Writer of URDF: every frame becomes a link, every joint one or more URDF joints.
 
 URDF has joints of one coordinate (and `planar`, `floating`), one root, unique names and
-the shapes box, sphere, cylinder, mesh; `<capsule>` is a widely read extension. Whatever
-has no counterpart is rewritten exactly where that is possible, and refused otherwise.
+the shapes box, sphere, cylinder, mesh, and capsule from URDF 1.1 on. Whatever has no
+counterpart is rewritten exactly where that is possible, and refused otherwise.
 """
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -14,12 +15,21 @@ import numpy as np
 from ...errors import ConfigError
 from ...kinematics.transforms import IDENTITY
 from ...world.frame import Model
+from ..xmltree import XML_DECLARATION
+from .capsules import split_capsules
 from .joint_writer import JointWriter
 from .link_writer import add_link
+from .versions import set_version
+
+CAPSULE_FORMS = ("cylinders and spheres", "capsules")
+"""Ways to write capsules: as every reader understands them, or as of URDF 1.1."""
 
 
 def write_urdf(
-    model: Model, name: str = "posewise", meshes: str | Path | None = None
+    model: Model,
+    name: str = "posewise",
+    meshes: str | Path | None = None,
+    capsules: str = CAPSULE_FORMS[0],
 ) -> str:
     """Return the text of a URDF file.
 
@@ -34,10 +44,17 @@ def write_urdf(
         name: The robot's name.
         meshes: A folder for shapes that only a mesh can express, written as STL and
             referred to as `<folder's name>/<file>`: save the text beside the folder.
+        capsules: One of `CAPSULE_FORMS`.
 
     Raises:
-        ConfigError: For names used twice, ball joints, and meshes without a folder.
+        ConfigError: For names used twice, ball joints, meshes without a folder, and an
+            unknown form of capsules.
     """
+    if capsules not in CAPSULE_FORMS:
+        raise ConfigError(
+            f"capsules is {capsules!r}, expected one of"
+            f" {', '.join(map(repr, CAPSULE_FORMS))}."
+        )
     frames = model.frames
     folder = None if meshes is None else Path(meshes)
     robot = ET.Element("robot", name=name)
@@ -52,14 +69,18 @@ def write_urdf(
         joints.links.add(world)
         ET.SubElement(robot, "link", name=world)
     for i, frame in enumerate(frames):
-        add_link(robot, frame, folder)
+        shapes = frame.geometries
+        if capsules == CAPSULE_FORMS[0]:
+            shapes = split_capsules(shapes)
+        add_link(robot, replace(frame, geometries=shapes), folder)
         if frame.parent is not None:
             joints.write(i, frame, names[frame.parent])
         elif frame.name != world:
             joints.write(i, frame, world)
+    set_version(robot)
     ET.indent(robot)
     text = ET.tostring(robot, encoding="unicode")
-    return f'<?xml version="1.0"?>\n{text}\n'
+    return f"{XML_DECLARATION}\n{text}\n"
 
 
 def _root_link_name(model: Model) -> str:

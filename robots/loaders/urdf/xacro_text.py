@@ -20,6 +20,11 @@ XacroArgs = Mapping[str, str | float | bool]
 _LOCK = threading.Lock()  # the state of the package xacro is global
 
 
+def is_xacro(file: Path, args: XacroArgs | None) -> bool:
+    """Whether a file is expanded: by its suffix, or since arguments are given."""
+    return file.suffix.lower() == ".xacro" or args is not None
+
+
 def expand_xacro(
     text: str,
     file: Path,
