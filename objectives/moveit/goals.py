@@ -28,7 +28,7 @@ MAX_SCALE = 10.0
 """Largest scale of an equality (factor), for tolerances far below that of the solver;
 a larger one meets them more closely, and makes problems harder."""
 MAX_NORM_ERROR = 1e-3
-"""Largest error of the norm of a quaternion (1); MoveIt ignores quaternions above it."""
+"""Largest error of the norm of a quaternion; MoveIt ignores those of a larger one."""
 EULER_ANGLES, ROTATION_VECTOR = 0, 1
 """Parameterizations of the tolerances of orientations."""
 

@@ -338,7 +338,7 @@ def test_entries_and_defaults(tmp_path, seed):
     for a, b in combinations(ids, 2):
         expected = moveit_allows(entries, defaults, a, b)
         pair = frozenset((a, b))
-        # Without an entry neighbours are ignored, since a ARM_URDF is read without SRDF.
+        # Without an entry neighbours are ignored, since no SRDF is read.
         if pair in adjacent and (a, b) not in entries and (b, a) not in entries:
             expected = True
         assert (pair in ignored) == expected, (a, b)
