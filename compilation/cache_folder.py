@@ -4,6 +4,7 @@ Reading a program runs code. Files are read only from a folder, and only those f
 that belong to the user and that nobody else can write.
 """
 
+import hashlib
 import logging
 import os
 import stat
@@ -17,6 +18,10 @@ VARIABLE = "POSEWISE_CACHE"
 
 MAX_SIZE = 1 << 30
 """Size above which the least recently used files are removed [bytes]."""
+
+CHECKSUM_SIZE = 16
+"""Size of what a file begins with, to notice that it has been damaged [bytes]; a larger
+one overlooks damage more rarely."""
 
 SUFFIXES = (".program", ".entry", ".unfinished")
 """Ends of the names of the files that may be removed."""
@@ -110,7 +115,10 @@ def _is_private(status: os.stat_result) -> bool:
 
 
 def read(file: Path) -> bytes | None:
-    """Return the content of a file, which counts as used now; None if it is not safe.
+    """Return the content of a file, which counts as used now.
+
+    Returns:
+        None if the file is not safe, or not as `write` left it.
 
     Raises:
         OSError: if it cannot be read.
@@ -119,7 +127,10 @@ def read(file: Path) -> bytes | None:
         # of the opened file: it cannot be exchanged after it has been checked
         if not _is_private(os.fstat(opened.fileno())):
             return None
-        data = opened.read()
+        content = opened.read()
+    checksum, data = content[:CHECKSUM_SIZE], content[CHECKSUM_SIZE:]
+    if checksum != _checksum(data):
+        return None
     with suppress(OSError):
         os.utime(file)
     return data
@@ -134,10 +145,20 @@ def write(file: Path, data: bytes) -> None:
     with tempfile.NamedTemporaryFile(
         dir=file.parent, suffix=".unfinished", delete=False
     ) as new:
-        new.write(data)
-    # renaming is atomic, so that other processes read whole files only
-    os.replace(new.name, file)
+        new.write(_checksum(data) + data)
+    try:
+        # renaming is atomic, so that other processes read whole files only
+        os.replace(new.name, file)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(new.name)
+        raise
     remove_oldest(file.parent)
+
+
+def _checksum(data: bytes) -> bytes:
+    # a program that was damaged in the middle may end the process that loads it
+    return hashlib.blake2b(data, digest_size=CHECKSUM_SIZE).digest()
 
 
 def remove_oldest(folder: Path) -> None:

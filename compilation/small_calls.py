@@ -72,8 +72,9 @@ def small_calls() -> SmallCalls:
     flags = os.environ.get("XLA_FLAGS", "")
     wanted = {name: value for name, value in XLA_OPTIONS.items() if name not in flags}
     key = "small calls", *wanted.items()
-    if kept := read_entry(key):
-        return SmallCalls(json.loads(kept))
+    options = _known_options(read_entry(key), wanted)
+    if options is not None:
+        return SmallCalls(options)
     found = probe(wanted)
     if found.options is None:
         logging.getLogger("posewise").warning(
@@ -83,6 +84,19 @@ def small_calls() -> SmallCalls:
     else:
         write_entry(key, json.dumps(found.options).encode())
     return found
+
+
+def _known_options(
+    entry: bytes | None, wanted: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """Return the options in an entry of the cache; None if they are no wanted ones."""
+    try:
+        options = json.loads(entry or b"null")
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(options, dict):
+        return None
+    return options if all(wanted.get(k) == v for k, v in options.items()) else None
 
 
 def probe(wanted: Mapping[str, Any]) -> SmallCalls:

@@ -1,6 +1,7 @@
 """Features: a symbol on frames with order, target and scale; value and Jacobian."""
 
 import copy
+import warnings
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, cast
@@ -11,6 +12,7 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.robots.config import Config
+from posewise.robots.errors import ProblemWarning
 from posewise.robots.kinematics.forward import frame_quaternions
 from posewise.robots.typing import Array, Frames, VectorLike
 from posewise.robots.validation import float_array, integer, number
@@ -26,6 +28,7 @@ from .errors import FeatureError
 from .evaluate import evaluate_symbol, make_quaternions_continuous
 from .linearized_feature import FeatureInputs
 from .quaternion_targets import unit_target
+from .rounding import TOLERANCE, is_coarse, rounding_sentence, rounding_step
 from .scaling import apply_scale_and_target
 from .symbol import PERIOD, Symbol
 from .typing import (
@@ -248,6 +251,7 @@ class Feature:
             R, p, twists = w.frames.R, w.frames.p, w.twists
         Q = q.reshape(slices, -1)
         R, p = R[:, g.frames], p[:, g.frames]
+        self._warn_if_coarse(p, Q[:, g.coordinates])
         quats = np.zeros((*p.shape[:2], 4))
         # Quaternions need a second pass over the tree, which few symbols pay for.
         if g.symbol.uses_quaternions:
@@ -260,6 +264,14 @@ class Feature:
         out = np.asarray(out, float)
         J = assemble_jacobian(C, g, Q, twists, out[:, 1:], coordinates)
         return out[:, 0], J[0] if slices == 1 else np.moveaxis(J, 0, 1)
+
+    def _warn_if_coarse(self, p: np.ndarray, q: np.ndarray) -> None:
+        """Warn of positions and joint values that JAX's numbers round too much."""
+        largest = float(max(np.abs(p).max(initial=0.0), np.abs(q).max(initial=0.0)))
+        if is_coarse(largest):
+            parts = f"{self.symbol.name} of {list(self.frames)} at {largest:.4g}"
+            sentence = rounding_sentence(parts, rounding_step(largest), TOLERANCE)
+            warnings.warn(sentence, ProblemWarning, stacklevel=4)
 
     def function(
         self, C: Config, tau: float | VectorLike = 1.0

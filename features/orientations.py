@@ -17,6 +17,7 @@ from posewise.robots.kinematics.transforms import (
     skew,
 )
 
+from . import safe_math
 from .positions import position, position_diff, position_rel
 from .symbol import Pose
 
@@ -40,6 +41,33 @@ def quaternion_diff(a: Pose, b: Pose) -> Quaternion:
 def quaternion_rel(a: Pose, b: Pose) -> Quaternion:
     """Orientation of `a` expressed in `b`."""
     return quat_multiply(quat_conjugate(b.quaternion), a.quaternion)
+
+
+def euler_xyz(a: Pose, b: Pose) -> Float[jax.Array, "3"]:
+    """Euler angles of `a` in `b`: turns about x, then the new y, then the new z.
+
+    The second is within ±π/2, the others are within ±π. Where the second is ±π/2 only
+    the sum or difference of the others is unique, which then stands for each of them.
+    """
+    R = b.R.T @ a.R
+    squares = R[0, 0] ** 2 + R[0, 1] ** 2 + R[1, 2] ** 2 + R[2, 2] ** 2
+    cosine = safe_math.sqrt(squares / 2)
+    locked = cosine <= 4 * jnp.finfo(R.dtype).eps
+    sign = jnp.where(R[0, 2] > 0, 1.0, -1.0)
+    sine_of_sum, cosine_of_sum = R[2, 1] + sign * R[1, 0], R[1, 1] - sign * R[2, 0]
+
+    def angle(y: jax.Array, x: jax.Array) -> jax.Array:
+        return safe_math.arctan2(
+            jnp.where(locked, sine_of_sum, y), jnp.where(locked, cosine_of_sum, x)
+        )
+
+    return jnp.stack(
+        [
+            angle(-R[1, 2], R[2, 2]),
+            jnp.arctan2(R[0, 2], cosine),
+            angle(-R[0, 1], R[0, 0]),
+        ]
+    )
 
 
 def pose(a: Pose) -> PoseVector:

@@ -24,6 +24,14 @@ def sqrt(x: Float[jax.Array, "*batch"]) -> Float[jax.Array, "*batch"]:
     return jnp.where(positive, jnp.sqrt(jnp.where(positive, x, 1.0)), 0.0)
 
 
+def arctan2(
+    y: Float[jax.Array, "*batch"], x: Float[jax.Array, "*batch"]
+) -> Float[jax.Array, "*batch"]:
+    """Return the angle of a point; at the origin it and its derivative are zero."""
+    origin = (x == 0) & (y == 0)
+    return jnp.where(origin, 0.0, jnp.arctan2(y, jnp.where(origin, 1.0, x)))
+
+
 def amin(x: Float[jax.Array, "..."], axis: int = -1) -> Float[jax.Array, "..."]:
     """Return the minimum along an axis; minima that are equal share the derivative.
 

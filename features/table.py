@@ -185,6 +185,7 @@ class FS(Enum, metaclass=NamedMembers):
         uses_quaternions=True,
         quaternion_rows=_QUATERNION_ROWS,
     )
+    eulerXYZ = _frame_pair_symbol(orientations.euler_xyz, dim=3, unit="rad")
     pose = _frame_symbol(
         orientations.pose,
         dim=7,

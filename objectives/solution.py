@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -21,6 +22,7 @@ from .chain.modes import ModeSequence, build_modes
 from .checks.findings import certain_conflicts
 from .checks.hints import hints_on_violated
 from .checks.motion_time import needs_time
+from .checks.precision import coarse_coordinates
 from .checks.solution_doubts import path_doubts
 from .checks.units import METRES, lengths_beyond_metres
 from .clearance.avoidance import CollisionAvoidance
@@ -123,14 +125,20 @@ class Solution:
     def doubts(self) -> tuple[str, ...]:
         """Sentences on objectives that hold, but very likely not as they were meant.
 
-        They are about `FS.gazeAt` of a target behind the camera, and about feet of
-        `FS.supportPolygon` at different heights.
+        They are about `FS.gazeAt` of a target behind the camera, about feet of
+        `FS.supportPolygon` at different heights, and about coordinates at the end that
+        are rounded by more than the tolerance.
         """
         if self._record is None or self.status == Status.BAD_INPUT:
             return ()
         kept = [o.objective for o in self.objectives if o.violation <= self.tolerance]
         modes = mode_sequence(self._record.spec)
-        return tuple(dict.fromkeys(path_doubts(modes, self.x, kept)))
+        doubts = path_doubts(modes, self.x, kept)
+        if self.feasible:
+            # The world of a path that may have led far away.
+            far = coarse_coordinates(self.world_at(-1), self.tolerance)
+            doubts = chain(doubts, far)
+        return tuple(dict.fromkeys(doubts))
 
     def rank(self) -> tuple[float, float]:
         """Return the sort key of solutions, best first: violation, then cost."""

@@ -133,6 +133,9 @@ def _merge_rows(
     slopes = unflatten(terms.slope, blocks)
     curvatures = unflatten(terms.curvature, blocks)
     for block, slope, curvature in zip(blocks, slopes, curvatures, strict=True):
+        # Features may have no rows, such as limits of joints without any.
+        if not block.y.size:
+            continue
         yield _MergedRows(
             block.J[:, :, 0],
             block.last_slice,

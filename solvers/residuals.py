@@ -83,7 +83,7 @@ def _repeat_for_rows(
     counts = [block.y.shape[1] for block in blocks]
     pairs = zip(values, counts, strict=True)
     return jnp.concatenate(
-        [jnp.repeat(v, n) if n > 1 else jnp.asarray(v) for v, n in pairs]
+        [jnp.repeat(v, n) if n != 1 else jnp.asarray(v) for v, n in pairs]
     )
 
 

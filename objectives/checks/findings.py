@@ -24,6 +24,7 @@ from .clearances import (
 from .durations import targets_out_of_time
 from .goals import goals_in_collision, goals_outside_of_limits
 from .limits import start_outside_of_limits
+from .precision import coarse_coordinates
 from .reach import targets_out_of_reach
 from .signs import doubtful_signs
 from .units import likely_degrees, likely_millimetres, tolerance_below_precision
@@ -83,6 +84,7 @@ def _find(spec: ProblemSpec, tolerance: float) -> tuple[str, ...]:
             likely_degrees(spec.config),
             likely_millimetres(spec),
             tolerance_below_precision(tolerance),
+            coarse_coordinates(spec.config, tolerance, spec.objectives),
             doubtful_margins(spec),
             doubtful_signs((o.name, o.feature, o.type) for o in spec.objectives),
             start_outside_of_limits(spec.config),

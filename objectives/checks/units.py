@@ -6,9 +6,9 @@ of a mistake, which the report of the failed solve may still tell.
 
 from collections.abc import Iterator
 
-import jax.numpy as jnp
 import numpy as np
 
+from posewise.features.rounding import float_type
 from posewise.robots.config import Config
 from posewise.robots.contact.world_scale import WorldScale, least_extent
 from posewise.robots.errors import first_few
@@ -132,8 +132,8 @@ def tolerance_below_precision(tolerance: float) -> Iterator[str]:
     Args:
         tolerance: largest violation that counts as satisfied, in scaled units.
     """
-    is_double = jnp.result_type(float) == jnp.float64
-    error = ROUNDING_ERRORS * np.finfo(np.float64 if is_double else np.float32).eps
+    is_double = float_type() is np.float64
+    error = ROUNDING_ERRORS * np.finfo(float_type()).eps
     if tolerance >= error:
         return
     kind = "float64" if is_double else "float32"

@@ -15,7 +15,14 @@ MAX_FILE_LENGTH = 50_000_000
 
 
 def read_message(file: Path) -> Message:
-    """Return the message in a file.
+    """Return the first message in a file; see `read_messages`."""
+    return read_messages(file)[0]
+
+
+def read_messages(file: Path) -> list[Message]:
+    """Return the messages in a file, of which there is one or more.
+
+    Several messages are documents of YAML, as `ros2 topic echo` writes them, or a list.
 
     Raises:
         LoadError: for a file that cannot be read, with line.
@@ -28,23 +35,27 @@ def read_message(file: Path) -> Message:
     if len(text) > MAX_FILE_LENGTH:
         raise LoadError(f"{file} has {len(text)} characters; it is no scene.")
     if is_scene_text(text):
-        return Message(_SceneText(text, file).scene(), file)
-    if text.lstrip().startswith("{"):
+        return [Message(_SceneText(text, file).scene(), file)]
+    if text.lstrip().startswith(("{", "[")):
         try:
-            fields = json.loads(text)
+            documents = [json.loads(text)]
         except (ValueError, RecursionError) as error:
             raise LoadError(f"{file}: not valid JSON: {error}; correct it.") from None
     else:
-        fields = _read_yaml(text, file)
-    if not isinstance(fields, dict):
+        documents = _read_yaml(text, file)
+    if len(documents) == 1 and isinstance(documents[0], list):
+        documents = documents[0]
+    if not documents or not all(isinstance(fields, dict) for fields in documents):
         raise LoadError(
             f"{file}: expected a message with keys such as `world` or"
             " `goal_constraints`, or the text of a .scene file."
         )
-    return Message(fields, file)
+    if len(documents) == 1:
+        return [Message(documents[0], file)]
+    return [Message(fields, file, f"[{k}]") for k, fields in enumerate(documents)]
 
 
-def _read_yaml(text: str, file: Path) -> Any:
+def _read_yaml(text: str, file: Path) -> list[Any]:
     try:
         import yaml
     except ImportError as error:
@@ -54,7 +65,8 @@ def _read_yaml(text: str, file: Path) -> Any:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         # `rostopic echo` ends each message with a line of dashes.
-        return next(iter(yaml.load_all(text, Loader=loader)), None)
+        documents = yaml.load_all(text, Loader=loader)
+        return [fields for fields in documents if fields is not None]
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark is not None else 1

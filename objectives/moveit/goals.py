@@ -12,15 +12,25 @@ from jaxtyping import Float
 
 from posewise.features import FS, Feature
 from posewise.robots.config import Config
+from posewise.robots.kinematics.transforms import pose_multiply, quat_to_matrix
 
 from ..objective import OT
 from .messages import Message
+from .scene import Scene
 from .shapes import IDENTITY, KINDS
 
 EXACT = 2e-3
 """Tolerance up to which a constraint is an equality, met at its middle [m, rad]."""
-FREE = 3.0
-"""Tolerance of a rotation about an axis from which it is free [rad]."""
+FEASIBILITY_TOLERANCE = 1e-3
+"""Excess of a feasible row over its bound [m, rad]; bounds are tighter by it, so that
+a feasible path meets the constraint."""
+MAX_SCALE = 10.0
+"""Largest scale of an equality (factor), for tolerances far below that of the solver;
+a larger one meets them more closely, and makes problems harder."""
+MAX_NORM_ERROR = 1e-3
+"""Largest error of the norm of a quaternion; MoveIt ignores those of a larger one."""
+EULER_ANGLES, ROTATION_VECTOR = 0, 1
+"""Parameterizations of the tolerances of orientations."""
 
 TypedFeature = tuple[Feature, OT]
 
@@ -96,8 +106,10 @@ def _joint_rows(C: Config, name: str, message: Message) -> Iterator[TypedFeature
     if max(above, below) <= EXACT or turns:
         yield Feature(FS.qItself, name, target=value), OT.eq
         return
-    yield Feature(FS.qItself, name, target=value + above), OT.ineq
-    yield Feature(FS.qItself, name, target=value - below, scale=-1.0), OT.ineq
+    upper, lower = value + above, value - below
+    margin = FEASIBILITY_TOLERANCE
+    yield Feature(FS.qItself, name, target=upper - margin), OT.ineq
+    yield Feature(FS.qItself, name, target=lower + margin, scale=-1.0), OT.ineq
 
 
 def _position_rows(
@@ -117,6 +129,7 @@ def _position_rows(
     pair = [point, middle]
     if half.max() <= EXACT:
         return [(Feature(FS.positionRel, pair), OT.eq)], helpers
+    half = np.maximum(half - FEASIBILITY_TOLERANCE, 0.0)
     sides = [(Feature(FS.positionRel, pair, target=half), OT.ineq)]
     sides += [(Feature(FS.positionRel, pair, target=-half, scale=-1.0), OT.ineq)]
     return sides, helpers
@@ -140,36 +153,66 @@ def _inner_box(message: Message) -> Float[np.ndarray, "3"]:
 def _rotation_rows(
     link: str, label: str, message: Message, skipped: list[str]
 ) -> tuple[list[TypedFeature], list[HelperPose]]:
-    orientation = message.pose(position="", orientation="orientation")
+    orientation = _orientation(message, skipped)
     parent = message.message("header").text("frame_id").lstrip("/") or "world"
-    helper = HelperPose(label, parent, orientation)
-    message.value("parameterization")
+    helper, pair = HelperPose(label, parent, orientation), [link, label]
     limits = np.array(
-        [message.number(f"absolute_{axis}_axis_tolerance") for axis in "xyz"]
+        [abs(message.number(f"absolute_{axis}_axis_tolerance")) for axis in "xyz"]
     )
-    free = limits >= FREE
-    if free.all():
+    is_vector = message.value("parameterization", EULER_ANGLES) == ROTATION_VECTOR
+    ranges = np.array([np.pi, np.pi if is_vector else np.pi / 2, np.pi])
+    bound, exact = limits < ranges - EXACT, limits <= EXACT
+    if not bound.any():
         return [], []
-    if limits.max() <= EXACT:
-        return [(Feature(FS.quaternionDiff, [link, label]), OT.eq)], [helper]
-    if free.sum() == 1:
-        # Free about one axis: that axis may tilt by the smaller of the others.
-        axis = int(np.flatnonzero(free)[0])
-        least = float(np.cos(limits[~free].min()))
-        symbol = (FS.scalarProductXX, FS.scalarProductYY, FS.scalarProductZZ)[axis]
-        tilt = Feature(symbol, [link, label], scale=-1.0, target=least)
-        return [(tilt, OT.ineq)], [helper]
-    # The rotation vector from the goal to the link, row by row, below its tolerances.
-    rows = np.eye(6)[3:][~free]
-    target = np.concatenate([np.zeros(3), limits])
-    pair = [link, label]
-    upper = Feature(FS.poseLog, pair, scale=rows, target=target)
-    lower = Feature(FS.poseLog, pair, scale=-rows, target=-target)
-    return [(upper, OT.ineq), (lower, OT.ineq)], [helper]
+    if exact.all():
+        scale = 2 * _tightening(limits.min())
+        return [(Feature(FS.quaternionDiff, pair, scale=scale), OT.eq)], [helper]
+    symbol, rows = FS.eulerXYZ, np.eye(3)
+    if is_vector:
+        # MoveIt compares the components in the frame of the header.
+        symbol = FS.poseLog
+        rows = np.hstack([np.zeros((3, 3)), quat_to_matrix(orientation[3:])])
+    features: list[TypedFeature] = []
+    if exact.any():
+        scales = np.array([[_tightening(limit)] for limit in limits[exact]])
+        features.append((Feature(symbol, pair, scale=scales * rows[exact]), OT.eq))
+    if (bounded := bound & ~exact).any():
+        selected = rows[bounded]
+        # Rows are orthonormal, so that their scaled target is the limit.
+        target = selected.T @ (limits[bounded] - FEASIBILITY_TOLERANCE)
+        for sign in (1.0, -1.0):
+            row = Feature(symbol, pair, scale=sign * selected, target=sign * target)
+            features.append((row, OT.ineq))
+    return features, [helper]
 
 
-def put_helpers(C: Config, goal: Goal) -> None:
-    """Add the frames that a goal refers to; unknown parents are the world."""
+def _orientation(message: Message, skipped: list[str]) -> Float[np.ndarray, "7"]:
+    """Return the pose of a constraint's orientation; MoveIt refuses to normalise."""
+    norm = float(np.linalg.norm(message.vector("orientation", "xyzw")))
+    if abs(norm - 1.0) <= MAX_NORM_ERROR:
+        return message.pose(position="", orientation="orientation")
+    skipped.append(
+        f"{message.key}.orientation, a quaternion of norm {norm:.3g} (no rotation, as"
+        " in MoveIt)"
+    )
+    return IDENTITY
+
+
+def _tightening(tolerance: float) -> float:
+    """Return the scale of an equality that makes the solver keep a tolerance."""
+    return float(np.clip(FEASIBILITY_TOLERANCE / max(tolerance, 1e-9), 1.0, MAX_SCALE))
+
+
+def put_helpers(scene: Scene, goal: Goal) -> None:
+    """Add the frames that a goal refers to, to the world of a scene's robot."""
     for helper in goal.helpers:
-        parent = helper.parent if helper.parent in C.frame_names else "world"
-        C.add_frame(helper.name, parent, pose=helper.pose)
+        parent, pose = helper.parent, helper.pose
+        if parent not in scene.robot.frame_names:
+            place = scene.frame_pose(parent)
+            if place is None:
+                scene.skipped.append(
+                    f"the unknown frame {parent!r} of {helper.name} (the world, now)"
+                )
+                place = IDENTITY
+            parent, pose = "world", pose_multiply(place, pose)
+        scene.robot.add_frame(helper.name, parent, pose=pose)

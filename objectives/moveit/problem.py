@@ -17,10 +17,11 @@ from posewise.robots.typing import StrPath
 from ..komo import KOMO
 from ..objective import OT
 from ..presets.templates import setup_motion
-from .files import read_message
+from .files import read_message, read_messages
 from .goals import Goal, put_helpers, read_goal
 from .messages import Message
-from .scene import add_scene, set_state
+from .scene import Scene
+from .scene_world import write_scene
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,9 +86,11 @@ def load_moveit(
 ) -> MoveItProblem:
     """Return the planning problem in files of MoveIt.
 
-    A scene is a `PlanningScene` or `PlanningSceneWorld` as YAML or JSON, or the text of
-    a `.scene` file; a request is a `MotionPlanRequest`. They do not contain the robot.
-    Objects become fixed objects of the world; what a link carries is attached to it.
+    A scene is a `PlanningScene`, `PlanningSceneWorld`, `CollisionObject` or
+    `AttachedCollisionObject` as YAML or JSON, or several of them, which change the
+    scene one by one as in MoveIt; or the text of a `.scene` file. A request is a
+    `MotionPlanRequest`. They do not contain the robot. Objects become fixed objects of
+    the world; what a link carries is attached to it.
     With a request, only the joints that its goals concern move. What is not read costs
     one warning.
 
@@ -108,14 +111,17 @@ def load_moveit(
     if srdf is not None:
         C.read_srdf(srdf, packages=packages)
     skipped: list[str] = []
-    message = read_message(_path("scene", scene))
-    add_scene(C, message, skipped)
-    messages = [message]
+    messages = read_messages(_path("scene", scene))
+    planning_scene = Scene(C, skipped)
+    for message in messages:
+        planning_scene.apply(message)
     problem = MoveItProblem(C)
-    if request is not None:
+    if request is None:
+        write_scene(planning_scene, C)
+    else:
         asked = read_message(_path("request", request))
         messages.append(asked)
-        problem = _with_request(C, asked, skipped)
+        problem = _with_request(planning_scene, asked)
     _warn(messages, skipped)
     return problem
 
@@ -135,11 +141,13 @@ def _path(argument: str, file: StrPath) -> Path:
     return Path(file)
 
 
-def _with_request(C: Config, message: Message, skipped: list[str]) -> MoveItProblem:
+def _with_request(scene: Scene, message: Message) -> MoveItProblem:
     """Return the problem of a `MotionPlanRequest`, or of a message that holds one."""
+    C, skipped = scene.robot, scene.skipped
     if "motion_plan_request" in message.fields:
         message = message.message("motion_plan_request")
-    set_state(C, message.message("start_state"), skipped)
+    scene.apply_start_state(message.message("start_state"))
+    write_scene(scene, C)
     goals = [
         read_goal(C, constraints, f"goal {k}", skipped)
         for k, constraints in enumerate(message.messages("goal_constraints"))
@@ -148,7 +156,7 @@ def _with_request(C: Config, message: Message, skipped: list[str]) -> MoveItProb
     if not any(goal.features for goal in goals):
         skipped.append("a goal: the request has none that can be used")
     for goal in (*goals, along):
-        put_helpers(C, goal)
+        put_helpers(scene, goal)
     joints = dict.fromkeys(name for goal in (*goals, along) for name in goal.joints)
     if joints:
         C.select_joints(list(joints))

@@ -1,6 +1,7 @@
 """Shapes of MoveIt's collision objects."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -15,18 +16,28 @@ from posewise.robots.geometry.shapes import (
     Shape,
     Sphere,
 )
-from posewise.robots.kinematics.transforms import pose_multiply
 from posewise.robots.validation import CONVERSION_ERRORS, MAX_NUMBER, is_bounded
 
 from .messages import Message
 
 KINDS = {1: "box", 2: "sphere", 3: "cylinder", 4: "cone"}
 """Types of `shape_msgs/SolidPrimitive`."""
+SHAPE_KEYS = {"primitive": "primitives", "mesh": "meshes", "plane": "planes"}
+"""Keys of the shapes of each kind, in the order in which MoveIt numbers them."""
 CONE_SIDES = 24
 """Number of sides of the hull around a cone; more make it narrower and slower."""
 
-PosedShape = tuple[Shape, Float[np.ndarray, "7"]]
 IDENTITY = np.array([0, 0, 0, 1.0, 0, 0, 0])
+
+
+class PosedShape(NamedTuple):
+    """A shape of an object."""
+
+    shape: Shape
+    pose: Float[np.ndarray, "7"]
+    """As the message says it, in the object."""
+    offset: Float[np.ndarray, "7"] = IDENTITY
+    """Pose of the shape in that pose; planes have one."""
 
 
 def read_shapes(obj: Message, skipped: list[str]) -> Iterator[PosedShape]:
@@ -36,19 +47,18 @@ def read_shapes(obj: Message, skipped: list[str]) -> Iterator[PosedShape]:
         obj: a `moveit_msgs/CollisionObject`.
         skipped: gets a phrase for each shape that cannot be used.
     """
-    for kind in ("primitive", "mesh", "plane"):
-        key = "meshes" if kind == "mesh" else f"{kind}s"
+    for kind, key in SHAPE_KEYS.items():
         shapes = obj.messages(key)
         poses = [m.pose() for m in obj.messages(f"{kind}_poses")]
         poses += [IDENTITY] * (len(shapes) - len(poses))
         for shape, pose in zip(shapes, poses, strict=False):
             try:
                 if kind == "primitive":
-                    yield primitive(shape), pose
+                    yield PosedShape(primitive(shape), pose)
                 elif kind == "mesh":
-                    yield _mesh(shape), pose
+                    yield PosedShape(_mesh(shape), pose)
                 else:
-                    yield _plane(shape, pose)
+                    yield PosedShape(Plane(), pose, _plane_offset(shape))
             except ConfigError as error:
                 skipped.append(f"{shape.key} ({error})")
 
@@ -106,8 +116,8 @@ def _mesh(message: Message) -> Shape:
     return Mesh(trimesh.Trimesh(corners, triangles, process=False))
 
 
-def _plane(message: Message, pose: Float[np.ndarray, "7"]) -> PosedShape:
-    """Return a half-space below the plane a x + b y + c z + d = 0, and its pose."""
+def _plane_offset(message: Message) -> Float[np.ndarray, "7"]:
+    """Return the pose of the half-space below the plane a x + b y + c z + d = 0."""
     *normal, d = message.numbers("coef", [0, 0, 0, 0]).reshape(-1).tolist()
     largest = float(np.abs(normal).max())
     if not largest or not is_bounded(d / largest):
@@ -115,8 +125,7 @@ def _plane(message: Message, pose: Float[np.ndarray, "7"]) -> PosedShape:
     normal, d = [x / largest for x in normal], d / largest
     length = float(np.linalg.norm(normal))
     n = np.array(normal) / length
-    place = np.array([*(-d / length * n), *_turn_of_z(n)])
-    return Plane(), pose_multiply(pose, place)
+    return np.array([*(-d / length * n), *_turn_of_z(n)])
 
 
 def _turn_of_z(n: Float[np.ndarray, "3"]) -> Float[np.ndarray, "4"]:

@@ -15,6 +15,7 @@ from posewise.robots.errors import ProblemWarning
 from posewise.robots.typing import FrameName, Frames
 
 from ..checks.doubts import warn_of_doubts
+from ..checks.precision import coarse_coordinates
 from ..checks.signs import doubtful_signs
 from ..interval import SupportsObjectives
 from ..komo import KOMO
@@ -115,12 +116,15 @@ def solve_placement(
         for c in constraints
         if isinstance(c, tuple) and c[1] is OT.ineq
     ]
-    for doubt in (*movables_in_millimetres(world, names), *doubtful_signs(bounds)):
+    corners = default_region(world, names) if region is None else check_region(region)
+    doubts = (
+        *movables_in_millimetres(world, names),
+        *doubtful_signs(bounds),
+        *coarse_coordinates(world, tolerance, others={"the region": corners}),
+    )
+    for doubt in doubts:
         warnings.warn(doubt, ProblemWarning, stacklevel=2)
-    if region is None:
-        corners = default_region(world, names)
-    else:
-        corners = check_region(region)
+    if region is not None:
         limits = np.array([[-np.inf], [np.inf]]) * np.ones(7)
         limits[:, :3] = corners
         for name in names:

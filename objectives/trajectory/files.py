@@ -2,9 +2,9 @@
 
 import csv
 import json
-import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count, takewhile
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ import numpy as np
 from posewise.robots.array_files import read_npz
 from posewise.robots.errors import LoadError, first_few
 from posewise.robots.typing import StrPath
-from posewise.robots.validation import CONVERSION_ERRORS
+from posewise.robots.validation import CONVERSION_ERRORS, require_finite
 
 from ..objective import ObjectiveError
 
@@ -26,8 +26,15 @@ NANOSECONDS = 1_000_000_000
 """In a second (count)."""
 
 
+STAMPS = (("sec", "nanosec"), ("secs", "nsecs"))
+"""Names of the parts of a time in messages of ROS 2 and of ROS 1."""
+
+
 class TrajectoryArrays(NamedTuple):
-    """The contents of a file; see `Trajectory`."""
+    """The contents of a file; see `Trajectory`.
+
+    Velocities and accelerations are NaN in rows where a file does not tell them.
+    """
 
     joint_names: tuple[str, ...]
     times: np.ndarray
@@ -41,6 +48,12 @@ def write_trajectory(file: StrPath, arrays: TrajectoryArrays) -> None:
     """Write a file in the format of its suffix; see `Trajectory.save`."""
     path = Path(file)
     write, _ = _format_of(path)
+    for name in (*arrays.joint_names, *arrays.others):
+        if name.endswith("\0") or name.encode(errors="replace").decode() != name:
+            raise ObjectiveError(
+                f"The name {name!a} cannot be kept in {str(path)!r}: it ends in a zero,"
+                " or has half a character; rename it."
+            )
     write(path, arrays)
 
 
@@ -92,11 +105,9 @@ def _read_csv(path: Path) -> TrajectoryArrays:
         reader = csv.reader(stream)
         header = next(reader, [])
         rows = [(reader.line_num, row) for row in reader if row]
-    names = tuple(
-        cell.removeprefix("position ")
-        for cell in header
-        if cell.startswith("position ")
-    )
+    # Other columns come last, so that they may have any names.
+    positions = takewhile(lambda cell: cell.startswith("position "), header[1:])
+    names = tuple(cell.removeprefix("position ") for cell in positions)
     expected = ["time", *(f"{word} {name}" for word in QUANTITIES for name in names)]
     own, others = header[: len(expected)], header[len(expected) :]
     if own != expected or len(set(others)) < len(others):
@@ -116,7 +127,14 @@ def _read_csv(path: Path) -> TrajectoryArrays:
                 f"{', '.join(['', *others])}."
             ) from None
     columns = dict(zip(others, values[:, len(expected) :].T, strict=True))
-    return _from_rows(names, values[:, : len(expected)], columns)
+    return _checked(path, _from_rows(names, values[:, : len(expected)], columns))
+
+
+def _checked(path: Path, arrays: TrajectoryArrays) -> TrajectoryArrays:
+    """Return the contents of a file that tells all derivatives."""
+    for name in ("positions", "velocities", "accelerations"):
+        require_finite(f"{path}: {name}", getattr(arrays, name), LoadError)
+    return arrays
 
 
 def _from_rows(
@@ -157,7 +175,7 @@ def _read_npz(path: Path) -> TrajectoryArrays:
     except CONVERSION_ERRORS as error:
         raise LoadError(f"{path}: expected arrays of numbers: {error}.") from None
     joints = tuple(map(str, np.atleast_1d(names)))
-    return TrajectoryArrays(joints, times, q, v, a, others)
+    return _checked(path, TrajectoryArrays(joints, times, q, v, a, others))
 
 
 def _write_json(path: Path, arrays: TrajectoryArrays) -> None:
@@ -172,10 +190,11 @@ def joint_trajectory_message(arrays: TrajectoryArrays) -> dict[str, Any]:
     Warns:
         UserWarning: for joints of several coordinates, which are left out.
     """
-    is_single = [not re.search(r":\d+$", name) for name in arrays.joint_names]
-    names = np.array(arrays.joint_names, str)
-    left_out = dict.fromkeys(name.rpartition(":")[0] for name in names if ":" in name)
-    if not all(is_single):
+    several = coordinates_of_several(arrays.joint_names)
+    is_single = np.array([name not in several for name in arrays.joint_names], bool)
+    names = np.array(arrays.joint_names, object)
+    if several:
+        left_out = dict.fromkeys(name.rpartition(":")[0] for name in several)
         warnings.warn(
             f"{', '.join(left_out)}: left out, because a JointTrajectory of ROS has"
             " joints of one coordinate only; .csv and .npz files have all of them.",
@@ -199,40 +218,103 @@ def joint_trajectory_message(arrays: TrajectoryArrays) -> dict[str, Any]:
     return {"joint_names": names[is_single].tolist(), "points": points}
 
 
+def coordinates_of_several(names: Sequence[str]) -> set[str]:
+    """Return those names that are of joints of several coordinates.
+
+    These are `joint:0`, `joint:1`, and so on, one after the other; a joint may be
+    called `robot:1`, too.
+    """
+    several: set[str] = set()
+    for first, name in enumerate(names):
+        joint, _, number = name.rpartition(":")
+        if number == "0":
+            wanted = (f"{joint}:{i}" for i in count())
+            pairs = zip(names[first:], wanted, strict=False)
+            group = [
+                name for name, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)
+            ]
+            several |= {*group} if len(group) > 1 else set()
+    return several
+
+
 def _read_json(path: Path) -> TrajectoryArrays:
     try:
         message = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise LoadError(f"{path} is no JSON: {error}.") from None
-    try:
-        names, points = tuple(map(str, message["joint_names"])), [*message["points"]]
-    except (KeyError, TypeError):
+    fields = message if isinstance(message, dict) else {}
+    names, points = fields.get("joint_names"), fields.get("points")
+    if not isinstance(names, list) or not isinstance(points, list):
         raise LoadError(
             f"{path} is no JointTrajectory; expected the fields joint_names and points."
-        ) from None
+        )
     rows = []
     for k, point in enumerate(points):
         try:
-            time = point["time_from_start"]
-            row = [time["sec"] + time["nanosec"] / NANOSECONDS]
-            for quantity in ("positions", "velocities", "accelerations"):
-                row += _numbers(point[quantity], len(names))
-            rows.append(row)
-        except (KeyError, *CONVERSION_ERRORS) as error:
-            reason = f"{error} is missing" if isinstance(error, KeyError) else error
+            rows.append(_row_of_point(point, len(names)))
+        except CONVERSION_ERRORS as error:
             raise LoadError(
-                f"{path}: point {k}: {reason}; expected time_from_start (sec, nanosec)"
-                f" and {len(names)} positions, velocities and accelerations."
+                f"{path}: point {k}: {error}; expected time_from_start (sec, nanosec),"
+                f" {len(names)} positions and, if they are there, as many velocities"
+                " and accelerations."
             ) from None
     values = np.array(rows, float).reshape(len(rows), 1 + 3 * len(names))
-    return _from_rows(names, values, {})
+    return _from_rows(tuple(map(str, names)), values, {})
 
 
-def _numbers(values: Any, count: int) -> list[float]:
-    """Return `count` numbers, or raise a ValueError that says what is wrong."""
+def _row_of_point(point: Any, joints: int) -> list[float]:
+    """Return the numbers of a JointTrajectoryPoint, or raise a ValueError."""
+    if not isinstance(point, dict):
+        raise ValueError(f"got {point!r:.40}, no message")
+    stamp = point.get("time_from_start")
+    if not isinstance(stamp, dict):
+        raise ValueError(f"time_from_start is {stamp!r:.40}")
+    named = [pair for pair in STAMPS if set(pair) & stamp.keys()]
+    if len(named) != 1:
+        raise ValueError(f"time_from_start has {first_few([*stamp]) or 'nothing'}")
+    seconds, nanoseconds = (float(stamp.get(part, 0)) for part in named[0])
+    row = [seconds + nanoseconds / NANOSECONDS]
+    row += _numbers(point.get("positions", []), joints)
+    for quantity in ("velocities", "accelerations"):
+        values = point.get(quantity)
+        # Planners leave out what they do not know.
+        if values is None or values == []:
+            row += [np.nan] * joints
+        else:
+            row += _numbers(values, joints)
+            if not np.isfinite(row[-joints:]).all():
+                raise ValueError(f"{quantity} are {values!r:.40}")
+    return row
+
+
+def estimate_missing(arrays: TrajectoryArrays) -> TrajectoryArrays:
+    """Return arrays whose missing derivatives are estimated by differences.
+
+    Those of a quantity are central differences of second order, and one-sided ones at
+    both ends; a single sample is at rest.
+    """
+    times, q, v, a = arrays[1:5]
+    if not np.isnan(v).any() and not np.isnan(a).any():
+        return arrays
+    v = np.where(np.isnan(v), _differences(times, q), v)
+    a = np.where(np.isnan(a), _differences(times, v), a)
+    return arrays._replace(velocities=v, accelerations=a)
+
+
+def _differences(times: np.ndarray, values: np.ndarray) -> np.ndarray:
+    # Times that do not increase are refused later.
+    if len(times) < 2 or not (np.diff(times) > 0).all():
+        return np.zeros_like(values)
+    return np.gradient(values, times, axis=0)
+
+
+def _numbers(values: Any, expected: int) -> list[float]:
+    """Return some numbers, or raise a ValueError that says what is wrong."""
+    if not isinstance(values, list):
+        raise ValueError(f"got {values!r:.40}, no list of numbers")
     numbers = [float(value) for value in values]
-    if len(numbers) != count:
-        raise ValueError(f"got {len(numbers)} numbers, not {count}")
+    if len(numbers) != expected:
+        raise ValueError(f"got {len(numbers)} numbers, not {expected}")
     return numbers
 
 

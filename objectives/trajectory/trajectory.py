@@ -1,17 +1,23 @@
 """Trajectories: a motion at given times, as a controller reads it."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from jaxtyping import Float
 
-from posewise.robots.errors import LoadError
+from posewise.robots.errors import LoadError, first_few
 from posewise.robots.typing import StrPath
 from posewise.robots.validation import require_finite
 
 from ..objective import ObjectiveError
-from .files import TrajectoryArrays, read_trajectory, write_trajectory
+from .files import (
+    TrajectoryArrays,
+    estimate_missing,
+    read_trajectory,
+    write_trajectory,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -110,11 +116,26 @@ class Trajectory:
     def load(cls, file: StrPath) -> "Trajectory":
         """Return a trajectory that `save` wrote, or a JointTrajectory of ROS as JSON.
 
+        Velocities and accelerations that a JointTrajectory lacks are estimated by
+        differences of its positions and velocities.
+
         Raises:
             LoadError: for a file that cannot be read, or does not fit, with the place.
             ObjectiveError: for another suffix.
         """
-        arrays = read_trajectory(file)
+        return cls.from_arrays(file, read_trajectory(file))
+
+    @classmethod
+    def from_arrays(cls, file: StrPath, arrays: TrajectoryArrays) -> "Trajectory":
+        """Return the trajectory of the arrays in a file.
+
+        Raises:
+            LoadError: for arrays that do not fit each other.
+        """
+        counts = Counter(arrays.joint_names)
+        if twice := [name for name, n in counts.items() if n > 1]:
+            raise LoadError(f"{file}: joint_names has {first_few(twice)!r} twice.")
+        arrays = estimate_missing(arrays)
         try:
             return cls(*arrays[:-1], others=arrays.others)
         except ObjectiveError as error:

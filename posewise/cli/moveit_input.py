@@ -17,6 +17,8 @@ SCENE_KEYS = {
     "collision_objects",
     "allowed_collision_matrix",
     "fixed_frame_transforms",
+    "operation",
+    "link_name",
 }
 """Keys of scenes, none of which a problem file has."""
 IN_PROBLEM_FILES = {

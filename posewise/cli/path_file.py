@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from posewise.objectives.trajectory.files import read_trajectory
 from posewise.objectives.trajectory.trajectory import Trajectory
 from posewise.robots.array_files import read_npz
 from posewise.robots.config import Config
@@ -195,13 +196,15 @@ def _columns(file: Path, C: Config, names: list[str] | None, count: int) -> np.n
             )
         return np.arange(C.nq)
     columns: list[int] = []
+    known = (*C.joint_names, *C.coordinate_names)
     for name in names:
+        # Names may begin and end with spaces, and so may the columns of a table.
+        name = name if name in known else name.strip()
         if name in C.coordinate_names:
             columns.append(C.coordinate_names.index(name))
         elif name in C.joint_names:
             columns += C.coordinates([name]).tolist()
         else:
-            known = (*C.joint_names, *C.coordinate_names)
             raise LoadError(f"{file}: {unknown_name('joint', name, known)}")
     if len(columns) != count:
         raise LoadError(
@@ -251,7 +254,8 @@ def _from_mapping(file: Path, data: dict[str, Any]) -> Table:
 
 
 def _read_trajectory(file: Path) -> Table:
-    trajectory = Trajectory.load(file)
+    arrays = read_trajectory(file)
+    trajectory = Trajectory.from_arrays(file, arrays)
     others = dict(trajectory.others)
     slices = others.pop(SLICE_KEY, None)
     return Table(
@@ -259,8 +263,9 @@ def _read_trajectory(file: Path) -> Table:
         trajectory.times,
         [*trajectory.joint_names, *others],
         slices,
-        trajectory.velocities,
-        trajectory.accelerations,
+        # As the file has them: what it lacks is no claim that could be checked.
+        arrays.velocities,
+        arrays.accelerations,
     )
 
 
@@ -269,7 +274,7 @@ def _read_csv(file: Path) -> Table:
         rows = [row for row in csv.reader(stream) if row]
     if not rows:
         raise LoadError(f"{file} is empty.")
-    header = [cell.strip() for cell in rows[0]]
+    header = rows[0]
     if any(cell.startswith("position ") for cell in header):
         return _read_trajectory(file)
     names = None if all(map(_is_number, header)) else header
@@ -285,7 +290,8 @@ def _read_csv(file: Path) -> Table:
     if len(set(names)) < len(names):
         raise LoadError(f"{file}: a column is named twice: {first_few(names)}.")
     columns = dict(zip(names, values.T, strict=True))
-    times = columns.pop(names[0]) if names[0] in ("time", "times", "t") else None
+    is_timed = names[0].strip() in ("time", "times", "t")
+    times = columns.pop(names[0]) if is_timed else None
     slices = columns.pop(SLICE_KEY, None)
     kept = np.reshape([*columns.values()], (len(columns), len(values))).T
     return Table(kept, times, [*columns], slices)

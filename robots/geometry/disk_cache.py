@@ -3,8 +3,6 @@
 import hashlib
 import os
 import tempfile
-import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +11,8 @@ from typing import Any
 import numpy as np
 
 Arrays = dict[str, np.ndarray]
+CHECKSUM = "checksum"
+"""Name of the digest of the other arrays in a file, to notice damage."""
 
 
 def memoize_to_disk(
@@ -28,19 +28,35 @@ def memoize_to_disk(
         names: Names of the arrays that `build` returns.
         build: Function that computes the arrays.
     """
-    path = cache_folder() / f"{kind}-{array_digest(inputs)}.npz"
-    arrays = read_arrays(path, names)
-    if arrays is None:
-        arrays = build()
-        with suppress(OSError):
-            write_arrays(path, arrays)
+    folder = cache_folder()
+    if folder is None:
+        return build()
+    path = folder / f"{kind}-{array_digest(inputs)}.npz"
+    arrays = read_arrays(path, [*names, CHECKSUM])
+    if arrays is not None:
+        checksum = arrays.pop(CHECKSUM)
+        if np.array_equal(checksum, _checksum(arrays)):
+            return arrays
+    arrays = build()
+    with suppress(OSError):
+        write_arrays(path, {**arrays, CHECKSUM: _checksum(arrays)})
     return arrays
 
 
-def cache_folder() -> Path:
-    """Return the folder of the cache: in `XDG_CACHE_HOME`, else in `~/.cache`."""
+def _checksum(arrays: Arrays) -> np.ndarray:
+    return np.array(array_digest(arrays[name] for name in sorted(arrays)))
+
+
+def cache_folder() -> Path | None:
+    """Return the folder of the cache: in `XDG_CACHE_HOME`, else in `~/.cache`.
+
+    None: the user has no home.
+    """
     base = os.environ.get("XDG_CACHE_HOME")
-    return Path(base or Path.home() / ".cache") / "posewise" / "meshes"
+    try:
+        return Path(base or Path.home() / ".cache") / "posewise" / "meshes"
+    except RuntimeError:
+        return None
 
 
 def array_digest(inputs: Iterable[Any]) -> str:
@@ -58,7 +74,8 @@ def read_arrays(path: Path, names: Sequence[str]) -> Arrays | None:
     try:
         with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
             return {name: file[name] for name in names}
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
+    except Exception:
+        # numpy, zipfile and zlib raise errors of a dozen classes for damaged files
         return None
 
 

@@ -2,6 +2,8 @@
 
 import json
 import os
+import pickle
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -76,11 +78,12 @@ def test_the_least_recently_used_files_are_removed(tmp_path, monkeypatch):
     other = tmp_path / "notes.txt"
     other.write_bytes(bytes(1000))
     names = ["a.program", "b.entry", "c.unfinished"]
+    data = bytes(100 - cache_folder.CHECKSUM_SIZE)
     for age, name in enumerate(names):
-        (tmp_path / name).write_bytes(bytes(100))
+        cache_folder.write(tmp_path / name, data)
         os.utime(tmp_path / name, (1e9 + age, 1e9 + age))
-    assert cache_folder.read(tmp_path / "a.program") == bytes(100)
-    cache_folder.write(tmp_path / "d.program", bytes(100))
+    assert cache_folder.read(tmp_path / "a.program") == data
+    cache_folder.write(tmp_path / "d.program", data)
     left = sorted(file.name for file in tmp_path.iterdir())
     assert left == ["a.program", "c.unfinished", "d.program", "notes.txt"]
 
@@ -102,6 +105,96 @@ def test_the_cache_is_turned_off_by_one_call(tmp_path):
     finally:
         for name, value in before.items():
             jax.config.update(name, value)
+
+
+# -- damage ----------------------------------------------------------------------------
+
+
+def flip(data: bytes) -> bytes:
+    middle = len(data) // 2
+    return data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]
+
+
+CONTENTS = {
+    "cut by 3": lambda data: data[:-3],
+    "cut in half": lambda data: data[: len(data) // 2],
+    "cut to one byte": lambda data: data[:1],
+    "empty": lambda data: b"",
+    "zeros": lambda data: bytes(len(data)),
+    "garbage": lambda data: bytes((7 * k) % 256 for k in range(len(data))),
+    "one bit": flip,
+    "longer": lambda data: data + b"x",
+    "of an older version": lambda data: data[cache_folder.CHECKSUM_SIZE :],
+    "a list as text": lambda data: b'["xla"]',
+    "a number as text": lambda data: b"1",
+    "a pickle": lambda data: pickle.dumps([1, (b"", 2, 3)]),
+}
+
+
+def damage(file: Path, how: str) -> None:
+    """Damage a file of a cache."""
+    if how in CONTENTS:
+        file.write_bytes(CONTENTS[how](file.read_bytes()))
+    elif how == "unreadable":
+        file.chmod(0)
+    elif how == "a folder":
+        file.unlink()
+        file.mkdir()
+    elif how == "a full folder":
+        file.unlink()
+        file.mkdir()
+        (file / "x").write_text("")
+    else:
+        assert how == "a link to nothing"
+        file.unlink()
+        file.symlink_to(file.parent / "absent")
+
+
+DAMAGES = [*CONTENTS, "unreadable", "a folder", "a full folder", "a link to nothing"]
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+def test_damaged_files_are_made_again(tmp_path, how):
+    file = tmp_path / "a.entry"
+    cache_folder.write(file, b'{"name": 1}')
+    damage(file, how)
+    can_read = how == "unreadable" and os.access(file, os.R_OK)  # by the superuser
+    try:
+        assert (cache_folder.read(file) is not None) == can_read
+    except OSError:
+        assert how not in CONTENTS
+    if "folder" in how:
+        with pytest.raises(OSError):
+            cache_folder.write(file, b"{}")
+    else:
+        cache_folder.write(file, b"{}")
+        assert cache_folder.read(file) == b"{}"
+    assert not [*tmp_path.glob("*.unfinished")]
+
+
+@pytest.mark.slow
+def test_processes_work_with_damaged_files(tmp_path):
+    env = {**os.environ, "POSEWISE_CACHE": str(tmp_path)}
+    words = [sys.executable, "-W", "error", "-c", MANY]
+
+    def run() -> str:
+        pipes = dict(capture_output=True, text=True, check=True, env=env)
+        done = subprocess.run(words, **pipes)
+        assert not done.stderr
+        return done.stdout
+
+    answer = run()
+    files = [*tmp_path.iterdir()]
+    assert {file.suffix for file in files} == {".program", ".entry"}
+    for how in DAMAGES:
+        for file in files:
+            damage(file, how)
+        assert run() == answer, how
+        if "folder" not in how:
+            assert all(map(cache_folder.read, files)), how
+        for file in files:
+            shutil.rmtree(file) if file.is_dir() else file.unlink()
+        assert run() == answer
 
 
 MANY = """

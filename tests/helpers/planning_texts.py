@@ -1,4 +1,10 @@
-"""Short texts of what accompanies a robot: SRDF, MoveIt's messages, keyframes."""
+"""Texts and messages that accompany a robot: SRDF, those of MoveIt, keyframes."""
+
+import json
+
+import numpy as np
+
+import posewise as pw
 
 SRDF = b"""<?xml version="1.0"?><robot name="r"><group name="arm"><joint name="j"/>
 <chain base_link="base" tip_link="arm"/></group><group_state name="up" group="arm">
@@ -94,3 +100,61 @@ KEYFRAMES = b"""<mujoco model="k"><worldbody><body name="a"><freejoint name="f"/
 </worldbody><keyframe><key name="home" time="0" qpos="1 2 3 1 0 0 0 .5 .1 1 0 0 0"
  qvel="0 0 0 0 0 0 0 0 0 0 0" ctrl=""/><key name="far" qpos="4 5 6 0 1 0 0 -.5 .2
  0 1 0 0"/><key qpos="1 2 3 2 0 0 0 9 9 0 0 0 2"/></keyframe></mujoco>"""
+
+HALF = np.sqrt(0.5)
+ARM_URDF = """<robot name="arm">
+<link name="base"/>
+<link name="upper"><collision><geometry><sphere radius="0.1"/></geometry></collision>
+</link>
+<link name="lower"><collision><geometry><sphere radius="0.1"/></geometry></collision>
+</link>
+<link name="hand"><collision><geometry><sphere radius="0.1"/></geometry></collision>
+</link>
+<joint name="j1" type="revolute"><parent link="base"/><child link="upper"/>
+  <axis xyz="0 0 1"/><limit lower="-3" upper="3" effort="1" velocity="1"/></joint>
+<joint name="j2" type="revolute"><parent link="upper"/><child link="lower"/>
+  <origin xyz="1 0 0"/><axis xyz="0 1 0"/>
+  <limit lower="-3" upper="3" effort="1" velocity="1"/></joint>
+<joint name="j3" type="revolute"><parent link="lower"/><child link="hand"/>
+  <origin xyz="1 0 0"/><axis xyz="0 1 0"/>
+  <limit lower="-3" upper="3" effort="1" velocity="1"/></joint>
+</robot>"""
+TURNED = {"x": 0.0, "y": 0.0, "z": HALF, "w": HALF}
+"""A quarter turn about z, as ROS writes it."""
+
+
+def point(*xyz) -> dict:
+    return dict(zip("xyz", map(float, xyz), strict=True))
+
+
+def pose(*xyz, orientation=None) -> dict:
+    return {"position": point(*xyz), "orientation": orientation or {"w": 1.0}}
+
+
+def box(id: str, *xyz, **more) -> dict:
+    shape = {"type": 1, "dimensions": [0.2, 0.4, 0.6]}
+    return {"id": id, "primitives": [shape], "primitive_poses": [pose(*xyz)], **more}
+
+
+def world_of(*objects, **more) -> dict:
+    return {"world": {"collision_objects": list(objects)}, **more}
+
+
+def load_problem(tmp_path, scene, request=None, robot=None, **options):
+    """Return the problem of a scene and a request, written to files."""
+    paths = []
+    for name, message in (("scene.json", scene), ("request.json", request)):
+        file = tmp_path / name
+        file.write_text(json.dumps(message))
+        paths.append(None if message is None else file)
+    return pw.load_moveit(*paths, robot, **options)
+
+
+def orientation_excess(desired, current, tolerances, parameterization=0) -> float:
+    """Return the largest excess over a tolerance [rad], as MoveIt decides."""
+    error = desired.inv() * current
+    if parameterization == 1:
+        angles = desired.apply(error.as_rotvec())
+    else:
+        angles = error.as_euler("XYZ")
+    return float((np.abs(angles) - tolerances).max())

@@ -285,6 +285,34 @@ def test_same_seed_same_bits_and_the_world_stays_as_it_is():
     np.testing.assert_array_equal(komo.config.q, q)
 
 
+NO_ROWS = FS.jointLimits, FS.velocityLimits, FS.qQuaternionNorms
+
+
+@pytest.mark.parametrize("with_others", [True, False])
+def test_features_that_have_no_rows(with_others):
+    C = pw.Config()
+    C.add_frame("base")
+    C.add_frame("wheel", "base", joint="hingeZ")
+    C.add_frame("tip", "wheel", position=[1, 0, 0])
+    komo = pw.KOMO(C, 1, 3, 2)
+    for symbol in NO_ROWS:
+        assert C.feature(symbol, []).eval(C, np.zeros((symbol.symbol.window + 1, 1)))[
+            0
+        ].shape == (0,)
+        for kind in OT.sos, OT.eq, OT.ineq:
+            komo.add_objective(None, symbol, [], kind, scale=2.0)
+    if with_others:
+        komo.add_control_objective(1)
+        komo.add_objective([1.0], FS.position, "tip", OT.eq, target=[0.6, 0.8, 0])
+    solution = komo.solve()
+    assert solution.feasible and solution.ineq == 0
+    if with_others:
+        np.testing.assert_allclose(solution.q, np.arctan2(0.8, 0.6), atol=1e-3)
+    phi, J = (nlp := komo.nlp()).evaluate(solution.x.reshape(-1))
+    assert phi.shape == J.shape[:1] == nlp.types.shape == (6 * with_others,)
+    assert "velocityLimits" in solution.report()
+
+
 def test_plot_has_a_line_for_each_coordinate(tmp_path):
     pytest.importorskip("matplotlib", reason="plots need the extra `plot`")
     komo = pw.KOMO(chain(), 1, 5, 1)

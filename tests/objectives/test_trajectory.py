@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from helpers.cases import case
 
 import posewise as pw
 from posewise import FS, OT, ObjectiveError, Trajectory
@@ -326,6 +327,109 @@ def test_json_leaves_joints_of_several_coordinates_out(tmp_path):
     np.testing.assert_array_equal(read.positions, written.positions[:, :1])
 
 
+NAMES = [
+    *("robot:1", "robot:0", "arm:7", "a:b", "tf/hand", "a.b", "a b", " a ", "π", "手"),
+    *("a,b", "it's", 'say "x"', "position a", "velocity a", "time", "slice", "#1", ""),
+    *("two\nlines", "a\r\n", "tab\t", "-", "{x}", "a:0:2", "null", "1", "nan"),
+]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "npz", "json"])
+def test_files_keep_any_names(tmp_path, suffix):
+    written = trajectory(NAMES)
+    others = {f"{name} of a box": np.arange(4.0) for name in NAMES}
+    written = dataclasses.replace(written, others=others)
+    written.save(file := tmp_path / f"motion.{suffix}")
+    read = Trajectory.load(file)
+    assert list(read.joint_names) == NAMES
+    np.testing.assert_array_equal(read.accelerations, written.accelerations)
+    assert list(read.others) == ([] if suffix == "json" else list(others))
+
+
+@pytest.mark.parametrize("suffix", ["csv", "npz", "json"])
+@pytest.mark.parametrize("name", ["half \ud83d", "zero\0"])
+def test_names_that_no_file_keeps(tmp_path, suffix, name):
+    with pytest.raises(ObjectiveError, match=r"The name '.*' cannot be kept"):
+        trajectory([name]).save(tmp_path / f"motion.{suffix}")
+    assert not [*tmp_path.iterdir()]
+
+
+def test_joints_of_several_coordinates_between_others(tmp_path):
+    names = ["box:1", "base:0", "base:1", "base:2", "arm:0", "arm:0:0", "arm:0:1", "c"]
+    with pytest.warns(UserWarning, match="^base, arm:0: left out, because"):
+        trajectory(names).save(tmp_path / "motion.json")
+    read = Trajectory.load(tmp_path / "motion.json")
+    assert read.joint_names == ("box:1", "arm:0", "c")
+
+
+def message(*points):
+    return {"joint_names": ["a", "b"], "points": list(points)}
+
+
+def at(time, q, **more):
+    stamp = {"sec": int(time), "nanosec": round(time % 1 * 1e9)}
+    return {"positions": q, "time_from_start": stamp, **more}
+
+
+def load_message(tmp_path, fields):
+    (tmp_path / "planned.json").write_text(json.dumps(fields))
+    return Trajectory.load(tmp_path / "planned.json")
+
+
+EMPTY = {"velocities": [], "accelerations": [], "effort": []}
+COURSE = np.array([[0.0, 1.0], [0.5, 0.5], [2.0, 0.0], [2.5, -3.0]])
+
+
+@pytest.mark.parametrize("more", [{}, EMPTY, {"velocities": None}])
+def test_derivatives_that_planners_leave_out(tmp_path, more):
+    times = [0.0, 0.5, 1.25, 2.0]
+    points = [at(t, q.tolist(), **more) for t, q in zip(times, COURSE, strict=True)]
+    read = load_message(tmp_path, message(*points))
+    np.testing.assert_array_equal(read.positions, COURSE)
+    v = np.gradient(COURSE, times, axis=0)
+    np.testing.assert_allclose(read.velocities, v)
+    np.testing.assert_allclose(read.accelerations, np.gradient(v, times, axis=0))
+
+
+def test_derivatives_of_some_points(tmp_path):
+    # q = t²: what is told is kept, the rest are differences.
+    points = [at(t, [t * t, 0.0], velocities=[2 * t, 0.0]) for t in (0.0, 1.0, 2.0)]
+    points[1]["velocities"] = []
+    points[2]["accelerations"] = [5.0, 6.0]
+    read = load_message(tmp_path, message(*points))
+    np.testing.assert_allclose(read.velocities[:, 0], [0, 2, 4])
+    np.testing.assert_allclose(read.accelerations, [[2, 0], [2, 0], [5, 6]])
+
+
+def test_a_single_point_is_at_rest(tmp_path):
+    read = load_message(tmp_path, message(at(0.5, [1.0, 2.0])))
+    assert not read.velocities.any() and not read.accelerations.any()
+    assert read.times == [0.5]
+
+
+@pytest.mark.parametrize(
+    "stamp",
+    [{"sec": 1, "nanosec": 5}, {"secs": 1, "nsecs": 5}, {"nsecs": 1_000_000_005}],
+)
+def test_times_of_both_versions_of_ros(tmp_path, stamp):
+    point = {"positions": [1, 2], "time_from_start": stamp}
+    assert load_message(tmp_path, message(point)).times == pytest.approx([1 + 5e-9])
+
+
+def test_a_trajectory_of_a_report(tmp_path):
+    fields = json.loads(case("joint_trajectory_no_accelerations.json").read_text())
+    read = Trajectory.load(case("joint_trajectory_no_accelerations.json"))
+    assert read.joint_names == ("a", "b")
+    np.testing.assert_allclose(read.times, [0.5, 1.5, 2.5])
+    expected = [point["positions"] for point in fields["points"]]
+    np.testing.assert_array_equal(read.positions, expected)
+    assert not read.velocities.any() and not read.accelerations.any()
+
+
+def broken(**changes):
+    return json.dumps(message({**at(1.0, [0, 0]), **changes}))
+
+
 POINT = (
     '{"positions": [1], "velocities": [1], "accelerations": [1],'
     ' "time_from_start": {"sec": 1, "nanosec": 0}}'
@@ -361,10 +465,38 @@ BROKEN = {
         '{"joint_names": ["a"], "points": [' + POINT.replace("[1]", "[]", 1) + "]}",
         "point 0: got 0 numbers, not 1",
     ),
-    "missing.json": (
-        '{"joint_names": ["a"], "points": [' + POINT.replace("sec", "s", 1) + "]}",
-        "point 0: 'sec' is missing",
+    "unit.json": (broken(time_from_start={"s": 1}), "point 0: time_from_start has s;"),
+    "mixed.json": (
+        broken(time_from_start={"sec": 1, "nsecs": 1}),
+        "time_from_start has sec, nsecs",
     ),
+    "float.json": (broken(time_from_start=1.5), "time_from_start is 1.5"),
+    "untimed.json": (
+        '{"joint_names": ["a"], "points": [{"positions": [1]}]}',
+        "point 0: time_from_start is None",
+    ),
+    "text time.json": (broken(time_from_start={"sec": "x"}), "could not convert"),
+    "huge time.json": (broken(time_from_start={"sec": 10**400}), "point 0: int too"),
+    "point.json": (
+        '{"joint_names": ["a"], "points": [[1, 2]]}',
+        r"point 0: got \[1, 2\], no message",
+    ),
+    "no positions.json": (broken(positions=None), "got None, no list of numbers"),
+    "one velocity.json": (broken(velocities=[1]), "got 1 numbers, not 2"),
+    "nan velocity.json": (
+        broken(velocities=[1, float("nan")]),
+        r"velocities are \[1, nan\]",
+    ),
+    "nan velocity.csv": (
+        "time,position a,velocity a,acceleration a\n0,0,nan,0\n",
+        "velocities: nan at index",
+    ),
+    "names.json": ('{"joint_names": "ab", "points": []}', "expected the fields joint"),
+    "twice.json": (
+        '{"joint_names": ["a", "a"], "points": []}',
+        "joint_names has 'a' twice",
+    ),
+    "no points.json": ('{"joint_names": ["a"], "points": []}', "no sample"),
     "same.json": (
         '{"joint_names": ["a"], "points": [' + f"{POINT}, {POINT}" + "]}",
         "times must increase",

@@ -366,6 +366,31 @@ def test_a_broken_file_is_built_again(content, coacd_calls, cache):
     assert len(coacd_calls) == 4
 
 
+@pytest.mark.parametrize("dtype", [str, bool, complex])
+def test_arrays_of_a_broken_file(dtype, coacd_calls, cache):
+    expected = convex_parts(Mesh(ell()))
+    (file,) = cache.iterdir()
+    with np.load(file) as arrays:
+        kept = dict(arrays)
+    wrong = {name: kept[name].astype(dtype) for name in kept if name != "checksum"}
+    for arrays in (wrong, {**kept, **wrong}, {name: kept[name][:1] for name in wrong}):
+        np.savez(file, **arrays)
+        np.testing.assert_equal(convex_parts(Mesh(ell())), expected)
+    with file.open("wb") as stream:
+        np.save(stream, np.zeros(3))  # no archive
+    np.testing.assert_equal(convex_parts(Mesh(ell())), expected)
+    assert len(coacd_calls) == 5
+
+
+def test_without_a_home(coacd_calls, monkeypatch):
+    def no_home():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(Path, "home", no_home)
+    assert len(convex_parts(Mesh(ell()))) == 2
+
+
 def test_without_a_folder_to_write(coacd_calls, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
