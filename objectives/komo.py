@@ -332,8 +332,10 @@ class KOMO:
 
         A path is straight between slices, and from the start to slice 0. A solution is
         feasible only if a bound on how far bodies move proves that no pair comes nearer
-        than its margin anywhere on it; see `Solution.clearance`. With k_order 0 slices
-        are separate poses, and nothing is between them.
+        than its margin anywhere on it; see `Solution.clearance`. A tenth of the margin,
+        at most 1 mm, may be missing, so that a path may begin where an inverse
+        kinematics at the same margin ends; without a margin, no contact is let pass.
+        With k_order 0 slices are separate poses, and nothing is between them.
 
         Args:
             margin: least distance [m].

@@ -18,6 +18,7 @@ from posewise.solvers import EQ, INEQ, Status
 from .chain.contact_forces import ContactForce
 from .chain.contact_paths import contact_forces_along_path
 from .chain.modes import ModeSequence, build_modes
+from .checks.clearances import start_within_margins
 from .checks.findings import certain_conflicts
 from .checks.hints import hints_on_violated
 from .checks.motion_time import needs_time
@@ -33,6 +34,7 @@ from .problem_spec import mode_sequence
 from .report.colliding_pairs import (
     colliding_pairs,
     is_about_collisions,
+    nearest_of_path,
     own_links_too_near,
     pairs_between_slices,
 )
@@ -113,8 +115,8 @@ class Solution:
     def feasible(self) -> bool:
         """Whether every equality and inequality row is within the tolerance.
 
-        With `KOMO.avoid_collisions` also whether the distances are certified to be kept
-        on the whole path, without tolerance.
+        With `KOMO.avoid_collisions` also whether it is certified that no pair comes
+        nearer than its margin on the whole path, less a tenth of it and at most 1 mm.
         """
         is_valid = self.status != Status.BAD_INPUT
         return is_valid and self._is_kept and max(self.eq, self.ineq) <= self.tolerance
@@ -142,6 +144,9 @@ class Solution:
     def keeps_distances(self) -> bool:
         """Whether the distances that are required between slices are certified.
 
+        They may miss a tenth of their margin, at most 1 mm, as the start of a path does
+        that an inverse kinematics ended at.
+
         False too where none are, as without `KOMO.avoid_collisions`.
         """
         certificate = self._certificate
@@ -157,7 +162,7 @@ class Solution:
 
         `report` also names the pairs that collide, which takes longer.
         """
-        text = self.status.message
+        text = self._status_message
         costs = [o for o in self.objectives if o.objective.type == OT.sos]
         if self.feasible and not costs:
             return "All constraints hold; there is no cost."
@@ -174,10 +179,20 @@ class Solution:
             is_timed = self._record is not None and bool(self._record.spec.durations)
             late = needs_time(self.objectives, is_timed, self.tolerance)
             text += f" {late}" if late else ""
+            text += nearest_of_path(self._certificate)
             if any(map(is_about_collisions, bad)) or not self._is_kept:
                 text += " report() names the pairs that collide."
             text += own_links_too_near(self._certificate, self.config)
         return text
+
+    @property
+    def _status_message(self) -> str:
+        """The status in a sentence, or the cause, where another start has it too."""
+        is_failed = self.status in (Status.INFEASIBLE, Status.ITERATION_LIMIT)
+        if self.feasible or not is_failed or self._record is None:
+            return self.status.message
+        causes = " ".join(start_within_margins(self._record.spec))
+        return causes or self.status.message
 
     @property
     def times(self) -> np.ndarray:
@@ -342,7 +357,9 @@ class Solution:
         parts = motion_parts(modes, self._avoidance, len(self.x))
         K = modes.world.tree.model.unnamed_kinematics
         points, times = path.straight.points, path.straight.times
-        return path_clearance(K, parts, points, times, range, self.keeps_distances)
+        certificate = self._certificate
+        missing = None if certificate is None else certificate.missing
+        return path_clearance(K, parts, points, times, range, missing)
 
     def forces(self) -> tuple[ContactForce, ...]:
         """Return the contacts of `KOMO.add_contact` with their forces, by slice."""

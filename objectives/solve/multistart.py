@@ -20,7 +20,7 @@ from posewise.solvers import (
 from posewise.solvers.first_order import solve_first_order
 from posewise.solvers.interruptible import ProgressCallback
 
-from ..checks.findings import unreachable_targets
+from ..checks.findings import causes_for_any_start
 from ..objective import OT, ObjectiveError
 from ..problem_spec import (
     CompiledProblem,
@@ -182,7 +182,7 @@ def _solutions_in_sequence(
 def _is_hopeless(spec: ProblemSpec, found: Solution) -> bool:
     """Return whether a solve failed, and no start can do better for certain."""
     is_failed = spec.is_certified and not found.feasible
-    return is_failed and any(True for _ in unreachable_targets(spec))
+    return is_failed and any(True for _ in causes_for_any_start(spec))
 
 
 def _first_order_ends(

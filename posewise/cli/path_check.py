@@ -123,7 +123,10 @@ def _in_slices(spec: ProblemSpec, found: FileSlices, tolerance: float) -> Soluti
     objectives = tuple(o for o in spec.objectives if o.fraction is None)
     if found.steps is None:
         objectives = tuple(o for o in objectives if not o.feature.order)
-    in_slices = replace(spec, objectives=objectives, avoidance=None)
+    avoidance = spec.avoidance
+    if avoidance is not None:
+        avoidance = replace(avoidance, between=False)
+    in_slices = replace(spec, objectives=objectives, avoidance=avoidance)
     return given_path_as_solution(in_slices, found.path, tolerance, found.steps)
 
 
@@ -187,7 +190,7 @@ def _check_distances(
         )
         return PathCheck(name, None, (reason,)), None
     missing = played.missing()
-    line = played.clearance(not missing)
+    line = played.clearance()
     return PathCheck(name, not missing, tuple(missing)), line
 
 

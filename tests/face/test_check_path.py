@@ -224,3 +224,29 @@ def test_scenes_of_moveit(write_problem, tmp_path, capsys):
     capsys.readouterr()
     assert main(["solve", files[0]]) == 2
     assert "--robot robot.urdf" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("depth, code", [(2e-5, 0), (2e-3, 1)])
+@pytest.mark.parametrize("where", ["start", "goal"])
+def test_starts_and_goals_inside_of_a_margin(
+    write_problem, tmp_path, capsys, where, depth, code
+):
+    """A little is let pass, as of an inverse kinematics at the same margin."""
+    near = -0.1 - 0.005 + depth
+    first, last = (near, -0.8) if where == "start" else (-0.8, near)
+    file = write_problem(f"""
+scene:
+  frames:
+    wall: {{position: [0.5, 0, 0], shape: "Box([1, 4, 1])"}}
+    disc: {{joint: transX, q: {first}, limits: [[-2], [2]], shape: Sphere(0.1)}}
+komo: {{phases: 1, slices_per_phase: 4, k_order: 1, avoid_collisions: {{margin: 0.005}}}}
+objectives:
+  - {{control: 1}}
+""")
+    path = tmp_path / "path.json"
+    values = np.linspace(first, last, 5)[1:, None].tolist()
+    path.write_text(json.dumps({"joints": ["disc"], "path": values}))
+    assert main(["check", str(file), str(path)]) == code
+    out = capsys.readouterr().out
+    told = "come to 3.0 mm at 0 s" if where == "start" else "come to 3.0 mm at 1 s"
+    assert (told in out) == bool(code), out
