@@ -38,9 +38,11 @@ from .report.colliding_pairs import (
     own_links_too_near,
     pairs_between_slices,
 )
+from .report.deviations import deviation_lines, deviations_between_slices
 from .report.filming import film_slices, film_worlds
 from .report.plotting import plot_path
 from .report.viewing import view_worlds
+from .solve.deviations import Deviation
 from .solve.record import SolveRecord
 from .solve.sensitivity import Sensitivity, solution_sensitivity
 from .solve.subproblem import phase_problem
@@ -116,10 +118,21 @@ class Solution:
         """Whether every equality and inequality row is within the tolerance.
 
         With `KOMO.avoid_collisions` also whether it is certified that no pair comes
-        nearer than its margin on the whole path, less a tenth of it and at most 1 mm.
+        nearer than its margin on the whole path, less a tenth of it and at most 1 mm;
+        and with objectives that have a bound `between` slices, whether they keep it.
         """
+        return self.holds_in_slices and all(d.ratio <= 1 for d in self.deviations)
+
+    @property
+    def holds_in_slices(self) -> bool:
+        """Whether the solution is feasible but for deviations between slices."""
         is_valid = self.status != Status.BAD_INPUT
         return is_valid and self._is_kept and max(self.eq, self.ineq) <= self.tolerance
+
+    @property
+    def deviations(self) -> tuple[Deviation, ...]:
+        """The largest deviation between slices of each objective that bounds it."""
+        return () if self._record is None else self._record.deviations
 
     @cached_property
     def doubts(self) -> tuple[str, ...]:
@@ -179,6 +192,7 @@ class Solution:
             is_timed = self._record is not None and bool(self._record.spec.durations)
             late = needs_time(self.objectives, is_timed, self.tolerance)
             text += f" {late}" if late else ""
+            text += deviations_between_slices(self.deviations)
             text += nearest_of_path(self._certificate)
             if any(map(is_about_collisions, bad)) or not self._is_kept:
                 text += " report() names the pairs that collide."
@@ -384,6 +398,7 @@ class Solution:
         )
         lines += [f"alternative: {name}" for name in self.alternatives]
         lines += [f"before the solve: {finding}" for finding in self.findings]
+        lines += deviation_lines(self.deviations)
         lines += self.doubts
         if not self.feasible:
             lines.append(self.message)

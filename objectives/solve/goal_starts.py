@@ -31,7 +31,7 @@ from .settings import SolveSettings, make_settings
 
 FEW_ITERATIONS = 1
 """Iterations after which paths are compared (count)."""
-CANDIDATES = 32
+CANDIDATES = 48
 """Number of states from which a goal's configurations are solved for (count), each in
 milliseconds. Fewer miss the one to which a way leads."""
 NEARNESS = 0.1
@@ -155,7 +155,12 @@ def _configurations(
     compiled = compile_chain(alone)
     columns = mode_sequence(spec).world.coordinates(alone.config.joint_names)
     tree, found = mode_sequence(spec).world.kinematics().tree, []
-    for path in initial_paths(alone, settings.seed, CANDIDATES):
+    # A path that missed its goal may end near what leads there, or far astray.
+    world, states = alone.config, []
+    for state in (q, before):
+        world.q = state[columns]
+        states += [*initial_paths(alone, settings.seed, CANDIDATES // 2)]
+    for path in states:
         path = np.asarray(path, compiled.data.prefix.dtype)
         end = solve_interruptible(
             compiled.chain, compiled.data, path, options, report_progress
@@ -176,13 +181,7 @@ def _slice_problem(
     """Return what a slice demands as a problem of its own, in the world of its mode."""
     mode = mode_sequence(spec).at(t)
     world = mode.config.copy()
-    moving = world.joint_names if mode.joints is None else list(mode.joints)
-    columns = world.coordinates(moving)
-    # The same states are tried for each start, whatever path was found last.
     world.q = q
-    state = q.copy()
-    state[columns] = before[columns]
-    world.q = state
     if mode.joints is not None:
         world.lock([name for name in world.joint_names if name not in mode.joints])
     near = before[mode.config.coordinates(world.joint_names)]

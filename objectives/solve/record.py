@@ -11,6 +11,7 @@ from ..chain.problem import Chain
 from ..clearance.certificate import Certificate
 from ..objective import Objective
 from ..problem_spec import ProblemSpec, mode_sequence
+from .deviations import Deviation
 
 
 class SolveRecord(NamedTuple):
@@ -31,6 +32,8 @@ class SolveRecord(NamedTuple):
     """Penalty at the end."""
     certificate: Certificate | None = None
     """Check of the path between slices; None: nothing is required there."""
+    deviations: tuple[Deviation, ...] = ()
+    """Largest deviations between slices of constraints that bound them."""
 
     def rows(self) -> list[tuple[Objective, np.ndarray]]:
         """Return the scaled rows (slices, rows) of each objective."""
