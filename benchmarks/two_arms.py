@@ -1,6 +1,6 @@
 """Two facing Pandas carry a tray, level, from table to table: a closed chain.
 
-    python benchmarks/two_arms.py [--tasks 20] [--starts 8] [--statements attach …]
+    python benchmarks/two_arms.py [--tasks 20] [--starts 8] [--between 0.002]
 
 Tasks have random sizes of the tray, distances of the bases, and places of the tray at
 the start and at the end. Both hands hold it at its ends all the time, and it stays
@@ -92,7 +92,13 @@ def tasks(count: int) -> Iterator[tuple[pw.Config, np.ndarray]]:
             return
 
 
-def carry(C: pw.Config, goal: np.ndarray, statement: str, slices: int) -> pw.KOMO:
+def carry(
+    C: pw.Config,
+    goal: np.ndarray,
+    statement: str,
+    slices: int,
+    between: float | None = None,
+) -> pw.KOMO:
     """Return the path problem of a task by one of the statements."""
     C = C.copy()
     if statement == "attach":
@@ -112,7 +118,8 @@ def carry(C: pw.Config, goal: np.ndarray, statement: str, slices: int) -> pw.KOM
             symbols = [FS.positionRel, FS.quaternionRel]
         for symbol in symbols:
             now = C.eval(symbol, frames)[0]
-            komo.add_objective(None, symbol, frames, OT.eq, target=now, scale=10)
+            numbers = dict(target=now, scale=10, between=between)
+            komo.add_objective(None, symbol, frames, OT.eq, **numbers)
     up = [0, 0, 1]
     komo.add_objective(None, FS.vectorZ, ["tray"], OT.eq, target=up)
     komo.add_objective([1.0], FS.position, ["tray"], OT.eq, target=goal, scale=10)
@@ -146,6 +153,7 @@ def main() -> None:
     parser.add_argument("--starts", type=int, default=8)
     parser.add_argument("--slices", type=int, default=16)
     parser.add_argument("--statements", nargs="+", default=[*STATEMENTS])
+    parser.add_argument("--between", type=float, help="bound between slices [m]")
     parser.add_argument("--verbose", action="store_true")
     args = parser.parse_args()
     every = [*tasks(args.tasks)]
@@ -154,7 +162,7 @@ def main() -> None:
     for statement in args.statements:
         seconds, deviations = [], []
         for k, (C, goal) in enumerate(every):
-            komo = carry(C, goal, statement, args.slices)
+            komo = carry(C, goal, statement, args.slices, args.between)
             begin = time.perf_counter()
             solution = komo.solve(seed=0, starts=args.starts, progress=False)
             seconds.append(time.perf_counter() - begin)

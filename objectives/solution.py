@@ -202,9 +202,11 @@ class Solution:
     @property
     def _status_message(self) -> str:
         """The status in a sentence, or the cause, where another start has it too."""
-        is_failed = self.status in (Status.INFEASIBLE, Status.ITERATION_LIMIT)
-        if self.feasible or not is_failed or self._record is None:
+        is_kept = self.status in (Status.BAD_INPUT, Status.INTERRUPTED)
+        if self.feasible or is_kept or self._record is None:
             return self.status.message
+        if max(self.eq, self.ineq) <= self.tolerance and self._is_kept:
+            return "All objectives hold in the slices, but not between them."
         causes = " ".join(start_within_margins(self._record.spec))
         return causes or self.status.message
 

@@ -91,8 +91,8 @@ def path_clearance(
         path: configurations, with the start as the first one.
         times: of the configurations [s].
         range: distance up to which pairs are told [m].
-        missing: what a certificate of the path misses on each segment at most [m]; None:
-            there is none.
+        missing: what a certificate of the path misses on each segment at most [m];
+            None: there is none.
     """
     found: dict[tuple[bool, tuple[str, str]], PairClearance] = {}
     for part in parts:

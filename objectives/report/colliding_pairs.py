@@ -159,7 +159,7 @@ def own_links_too_near(certificate: Certificate | None, C: Config) -> str:
             return (
                 f" {a!r} and {b!r} are links of one robot and come to {near} mm on the"
                 f" way to slice {short.segment}, but must keep {wanted} mm. Give such"
-                " pairs a smaller margin, `self_margin` of avoid_collisions (in problem files"
-                " too), or exclude this one by `ignore_collisions`."
+                " pairs a smaller margin, `self_margin` of avoid_collisions (in problem"
+                " files too), or exclude this one by `ignore_collisions`."
             )
     return ""

@@ -29,8 +29,9 @@ from ..problem_spec import (
 )
 from .settings import SolveSettings, make_settings
 
-FEW_ITERATIONS = 1
-"""Iterations after which paths are compared (count)."""
+FEW_ITERATIONS = 8
+"""Iterations after which paths are compared (count). After one, those that come out of
+an obstacle or close a chain by themselves look like those that cannot."""
 CANDIDATES = 48
 """Number of states from which a goal's configurations are solved for (count), each in
 milliseconds. Fewer miss the one to which a way leads."""
@@ -113,7 +114,7 @@ def _violation(
     settings: SolveSettings,
     report_progress: ProgressCallback,
 ) -> float:
-    """Return the sum of squares of violated rows after a first step from a path."""
+    """Return the sum of squares of violated rows after some iterations from a path."""
     options = replace(settings.options, max_iterations=FEW_ITERATIONS)
     path = np.asarray(path, compiled.data.prefix.dtype)
     end = solve_interruptible(

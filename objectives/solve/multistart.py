@@ -163,7 +163,9 @@ def _solutions_in_sequence(
             if settings.uses_newton_steps:
                 found = _with_enough_slices(found, settings, began, report_progress)
             solutions.append(found)
-            is_retried = spec.is_bounded_between or solutions[-1].status is Status.INFEASIBLE
+            is_retried = (
+                spec.is_bounded_between or solutions[-1].status is Status.INFEASIBLE
+            )
             is_last = settings.starts == 1 and not is_retried
             is_last |= solutions[-1].status is Status.INTERRUPTED
             # Detours are planned for minutes where nothing can be found.
