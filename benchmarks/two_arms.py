@@ -9,7 +9,7 @@ the goal. Four statements of the same task: *attach* fixes the tray in the left 
 keeps its pose in the right one by equations; *switch* attaches it by a mode switch;
 *poses* and *positions* keep both hands' grasps of a free tray by equations. Prints for
 each the share of paths that are certified at the first call of `solve`, the seconds,
-and the largest deviation of a grasp between slices, sampled on the path as it is played.
+and the largest deviation of a grasp between slices, sampled on the path.
 """
 
 import argparse

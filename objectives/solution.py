@@ -130,6 +130,11 @@ class Solution:
         return is_valid and self._is_kept and max(self.eq, self.ineq) <= self.tolerance
 
     @property
+    def slices_per_phase(self) -> int:
+        """Slices in each phase, more than the problem's where `between` asked for more."""
+        return self._require_record().spec.slices_per_phase
+
+    @property
     def deviations(self) -> tuple[Deviation, ...]:
         """The largest deviation between slices of each objective that bounds it."""
         return () if self._record is None else self._record.deviations

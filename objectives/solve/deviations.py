@@ -57,16 +57,31 @@ def deviations(
         spec: the problem.
         x: a path of the solved world.
     """
-    bounded = bounded_objectives(spec)
-    if not bounded:
+    if not bounded_objectives(spec):
         return ()
-    tree, points = mode_sequence(spec).world.kinematics().tree, whole_path(spec, x)
+    return deviations_of_steps(spec, whole_path(spec, x), np.arange(spec.T))
+
+
+def deviations_of_steps(
+    spec: ProblemSpec,
+    points: Float[np.ndarray, "points nq"],
+    slices: Int[np.ndarray, " steps"],
+) -> tuple[Deviation, ...]:
+    """Return the same on a path of any steps; segments count these.
+
+    Args:
+        spec: the problem.
+        points: a path of the solved world, straight from point to point.
+        slices: the slice to which each step between two points leads, ascending.
+    """
+    bounded = bounded_objectives(spec)
+    tree = mode_sequence(spec).world.kinematics().tree
     fractions = np.arange(1, PLACES + 1) / (PLACES + 1)
     begin = np.repeat(points[:-1], PLACES, 0)
     step = np.repeat(difference(tree, points[:-1], points[1:]), PLACES, 0)
-    between = integrate(tree, begin, np.tile(fractions, spec.T)[:, None] * step)
-    key = mode_sequence(spec), bounded
-    chain, data, locations = spec.cache.between.get(key, lambda: _places(spec, bounded))
+    between = integrate(tree, begin, np.tile(fractions, len(slices))[:, None] * step)
+    key = mode_sequence(spec), bounded, slices.tobytes()
+    chain, data, locations = spec.cache.between.get(key, lambda: _places(spec, slices))
     q = between.astype(data.prefix.dtype)
     y = np.asarray(rows_of(chain, data._replace(K=_kinematics(spec)), jnp.asarray(q)))
     found = []
@@ -97,22 +112,24 @@ def _kinematics(spec: ProblemSpec) -> Any:
     return mode_sequence(spec).world.tree.model.unnamed_kinematics
 
 
-def _places(spec: ProblemSpec, bounded: tuple[Objective, ...]) -> CompiledProblem:
+def _places(spec: ProblemSpec, slices: Int[np.ndarray, " steps"]) -> CompiledProblem:
     """Return the rows of constraints at places between slices, as slices of a path."""
-    count = spec.T * PLACES
     objectives = [
-        replace(o, slices=tuple(_place_indices(o)), weights=None) for o in bounded
+        replace(o, slices=tuple(_place_indices(o, slices)), weights=None)
+        for o in bounded_objectives(spec)
     ]
-    chain, data, locations = build_chain(
-        _modes_between(mode_sequence(spec)), objectives, 0, np.ones(count)
-    )
+    modes = _modes_between(mode_sequence(spec), slices)
+    count = len(slices) * PLACES
+    chain, data, locations = build_chain(modes, objectives, 0, np.ones(count))
     return CompiledProblem(chain, without_slack(data), locations)
 
 
-def _place_indices(objective: Objective) -> Iterator[int]:
-    """Yield the places on segments that the slices of an objective enclose."""
-    for segment in enclosed_segments(objective.slices):
-        yield from range(segment * PLACES, (segment + 1) * PLACES)
+def _place_indices(
+    objective: Objective, slices: Int[np.ndarray, " steps"]
+) -> Iterator[int]:
+    """Yield the places on steps that the slices of an objective enclose."""
+    for step in np.flatnonzero(np.isin(slices, enclosed_segments(objective.slices))):
+        yield from range(step * PLACES, (step + 1) * PLACES)
 
 
 def enclosed_segments(slices: tuple[int, ...]) -> list[int]:
@@ -124,9 +141,12 @@ def enclosed_segments(slices: tuple[int, ...]) -> list[int]:
     return [t for t in slices if t - 1 in chosen]
 
 
-def _modes_between(modes: ModeSequence) -> ModeSequence:
+def _modes_between(
+    modes: ModeSequence, slices: Int[np.ndarray, " steps"]
+) -> ModeSequence:
     """Return modes by places: until a slice is reached, that of the slice before."""
-    return replace(modes, starts=[(t + 1) * PLACES for t in modes.starts], contacts=())
+    first = np.searchsorted(slices, np.array(modes.starts, int) + 1) * PLACES
+    return replace(modes, starts=first.tolist(), contacts=())
 
 
 def _evaluate(chain: Any, data: Any, x: Any) -> Any:

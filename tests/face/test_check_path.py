@@ -239,7 +239,10 @@ scene:
   frames:
     wall: {{position: [0.5, 0, 0], shape: "Box([1, 4, 1])"}}
     disc: {{joint: transX, q: {first}, limits: [[-2], [2]], shape: Sphere(0.1)}}
-komo: {{phases: 1, slices_per_phase: 4, k_order: 1, avoid_collisions: {{margin: 0.005}}}}
+komo:
+  slices_per_phase: 4
+  k_order: 1
+  avoid_collisions: {{margin: 0.005}}
 objectives:
   - {{control: 1}}
 """)
@@ -250,3 +253,25 @@ objectives:
     out = capsys.readouterr().out
     told = "come to 3.0 mm at 0 s" if where == "start" else "come to 3.0 mm at 1 s"
     assert (told in out) == bool(code), out
+
+
+@pytest.mark.parametrize("bound, code", [(0.06, 0), (0.01, 1)])
+def test_bounds_between_slices(write_problem, tmp_path, capsys, bound, code):
+    """A tip passes 5 cm above a line that it is below in all slices."""
+    file = write_problem(f"""
+scene:
+  frames:
+    link: {{joint: hingeZ, q: {np.pi / 2 + 0.4}}}
+    tip: {{parent: link, position: [1, 0, 0]}}
+komo: {{slices_per_phase: 2, k_order: 1}}
+objectives:
+  - {{feature: position, frames: [tip], type: ineq, name: low, scale: [[0, 1, 0]],
+     target: [0, 0.95, 0], between: {bound}}}
+""")
+    path = tmp_path / "path.json"
+    values = [[np.pi / 2 - 0.4]] * 2
+    path.write_text(json.dumps({"joints": ["link"], "path": values}))
+    assert main(["check", str(file), str(path)]) == code
+    out = capsys.readouterr().out
+    assert "objectives between slices" in out
+    assert ("low deviates by 0.05 before 0.5 s, expected at most 0.01" in out) == code
