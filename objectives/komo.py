@@ -223,6 +223,11 @@ class KOMO:
             lambda k: 1 <= k <= T,
             ObjectiveError,
         )
+        if T != self.T:
+            raise ObjectiveError(
+                f"The last solution has {T} slices, since `between` asked for more than"
+                f" the problem's {self.T}; make the KOMO with more slices_per_phase."
+            )
         last, warm = self._last, self._last.warm_start(slices)
         end = shift_problem(self.spec, warm.record, last.path, last.tau, slices)
         self.config.q = end.q
@@ -290,6 +295,7 @@ class KOMO:
         target: TargetLike | None = None,
         order: Order | None = None,
         name: str | None = None,
+        between: float | None = None,
         **options: float | VectorLike,
     ) -> Objective:
         """Add a feature as eq, ineq (<= 0) or sos (cost) on the slices at `times`.
@@ -306,16 +312,24 @@ class KOMO:
                 `Config.periods`; only inequalities count turns.
             order: see `Feature`; at most k_order.
             name: for reports.
+            between: largest deviation of an eq or ineq of order 0 between its slices,
+                where the path is straight, in the unit of the feature: the closed
+                chain of two hands at one object opens there. It is measured at 15
+                places between each two slices, and from the start if slice 0 is among
+                them. Where it is missed, the problem is solved again with up to 8 times
+                the slices, in the same time: the solution then has more slices than the
+                problem. None: the objective holds in its slices only.
             **options: of the symbol, such as `margin`.
 
         Raises:
             ConfigError: for unknown frames.
             FeatureError: for a wrong order, target or scale.
-            ObjectiveError: when no slice is selected or the order exceeds k_order.
+            ObjectiveError: when no slice is selected or the order exceeds k_order, or
+                for a bound with nothing between slices.
         """
         numbers = dict(scale=scale, target=target, order=order)
         objective = make_objective(
-            self.spec, times, symbol, frames, type, name, numbers, options
+            self.spec, times, symbol, frames, type, name, numbers, options, between
         )
         self._append(objective)
         return objective
@@ -332,8 +346,10 @@ class KOMO:
 
         A path is straight between slices, and from the start to slice 0. A solution is
         feasible only if a bound on how far bodies move proves that no pair comes nearer
-        than its margin anywhere on it; see `Solution.clearance`. With k_order 0 slices
-        are separate poses, and nothing is between them.
+        than its margin anywhere on it; see `Solution.clearance`. A tenth of the margin,
+        at most 1 mm, may be missing, so that a path may begin where an inverse
+        kinematics at the same margin ends; without a margin, no contact is let pass.
+        With k_order 0 slices are separate poses, and nothing is between them.
 
         Args:
             margin: least distance [m].

@@ -38,6 +38,9 @@ class Objective:
     fraction: float | None = None
     """Fraction of the straight way from the slice before at which it holds, to begin
     with; None: it holds in its slices."""
+    between: float | None = None
+    """Largest deviation on the straight way between its slices, in the feature's unit;
+    None: it holds in its slices only."""
 
     @property
     def is_avoidance(self) -> bool:

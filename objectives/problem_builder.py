@@ -34,6 +34,7 @@ from .presets.contact_constraints import (
 from .presets.motion_limits import motion_limits
 from .presets.preset import Preset
 from .problem_spec import ProblemSpec, mode_sequence
+from .solve.deviations import enclosed_segments
 from .typing import Slices, Times
 
 MAX_SLICES = 1_000_000
@@ -102,6 +103,7 @@ def make_objective(
     name: str | None,
     numbers: dict[str, Any],
     options: dict[str, Any],
+    between: float | None = None,
 ) -> Objective:
     """Return an objective of a feature; see `KOMO.add_objective`.
 
@@ -114,6 +116,7 @@ def make_objective(
         name: for reports; None: the symbol and the frames.
         numbers: scale, target and order of the feature, None where not given.
         options: of the symbol.
+        between: largest deviation between slices.
     """
     if isinstance(symbol, Feature):
         feature = symbol
@@ -128,7 +131,38 @@ def make_objective(
         raise ObjectiveError(f"type is {type!r}, expected OT.eq, OT.ineq or OT.sos.")
     label = name or feature_label(feature)
     slices = select_slices(times, spec.slices_per_phase, spec.T, label)
-    return checked_objective(spec, label, feature, type, slices)
+    objective = checked_objective(spec, label, feature, type, slices)
+    if between is None:
+        return objective
+    return replace(objective, between=_bound_between(spec, objective, between))
+
+
+def _bound_between(spec: ProblemSpec, objective: Objective, between: float) -> float:
+    """Return the largest deviation of an objective between slices, if it may have one.
+
+    Raises:
+        ObjectiveError: for anything but a number > 0, costs, features of other orders
+            than 0, and slices with nothing between them.
+    """
+    name, expected = objective.name, "a number > 0, in the feature's unit, or None"
+    between = number("between", between, expected, lambda x: x > 0, ObjectiveError)
+    if objective.type is OT.sos:
+        raise ObjectiveError(
+            f"{name}: between is {between:g}, but it is a cost; only OT.eq and OT.ineq"
+            " have a bound between slices."
+        )
+    if objective.feature.order:
+        raise ObjectiveError(
+            f"{name}: between is {between:g}, but the feature has order"
+            f" {objective.feature.order}; velocities are constant between slices, only"
+            " features of order 0 have a bound there."
+        )
+    if not spec.k_order or not enclosed_segments(objective.slices):
+        raise ObjectiveError(
+            f"{name}: between is {between:g}, but nothing is between its slices; give"
+            " times that select several slices, of a KOMO with k_order >= 1."
+        )
+    return between
 
 
 def make_avoidance(

@@ -65,6 +65,7 @@ class ProblemCache:
     initial_paths: LastResult[np.ndarray] = field(default_factory=LastResult)
     findings: LastResult[tuple[str, ...]] = field(default_factory=LastResult)
     scale: LastResult[WorldScale] = field(default_factory=LastResult)
+    between: LastResult[CompiledProblem] = field(default_factory=LastResult)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +107,12 @@ class ProblemSpec:
     def is_certified(self) -> bool:
         """Whether solutions keep distances between slices, too."""
         return self.avoidance is not None and self.avoidance.between
+
+    @property
+    def is_bounded_between(self) -> bool:
+        """Whether solutions have to do with what is between slices in any way."""
+        has_bounds = any(o.between is not None for o in self.objectives)
+        return self.is_certified or has_bounds
 
     @property
     def num_phases(self) -> int:

@@ -19,6 +19,7 @@ from posewise.solvers import EQ, INEQ, Status
 from .chain.contact_forces import ContactForce
 from .chain.contact_paths import contact_forces_along_path
 from .chain.modes import ModeSequence, build_modes
+from .checks.clearances import start_within_margins
 from .checks.findings import certain_conflicts
 from .checks.hints import hints_on_violated
 from .checks.motion_time import needs_time
@@ -35,12 +36,15 @@ from .problem_spec import mode_sequence
 from .report.colliding_pairs import (
     colliding_pairs,
     is_about_collisions,
+    nearest_of_path,
     own_links_too_near,
     pairs_between_slices,
 )
+from .report.deviations import deviation_lines, deviations_between_slices
 from .report.filming import film_slices, film_worlds
 from .report.plotting import plot_path
 from .report.viewing import view_worlds
+from .solve.deviations import Deviation
 from .solve.record import SolveRecord
 from .solve.sensitivity import Sensitivity, solution_sensitivity
 from .solve.subproblem import phase_problem
@@ -115,11 +119,27 @@ class Solution:
     def feasible(self) -> bool:
         """Whether every equality and inequality row is within the tolerance.
 
-        With `KOMO.avoid_collisions` also whether the distances are certified to be kept
-        on the whole path, without tolerance.
+        With `KOMO.avoid_collisions` also whether it is certified that no pair comes
+        nearer than its margin on the whole path, less a tenth of it and at most 1 mm;
+        and with objectives that have a bound `between` slices, whether they keep it.
         """
+        return self.holds_in_slices and all(d.ratio <= 1 for d in self.deviations)
+
+    @property
+    def holds_in_slices(self) -> bool:
+        """Whether the solution is feasible but for deviations between slices."""
         is_valid = self.status != Status.BAD_INPUT
         return is_valid and self._is_kept and max(self.eq, self.ineq) <= self.tolerance
+
+    @property
+    def slices_per_phase(self) -> int:
+        """Slices in each phase, more than the problem's where `between` asked for more."""
+        return self._require_record().spec.slices_per_phase
+
+    @property
+    def deviations(self) -> tuple[Deviation, ...]:
+        """The largest deviation between slices of each objective that bounds it."""
+        return () if self._record is None else self._record.deviations
 
     @cached_property
     def doubts(self) -> tuple[str, ...]:
@@ -150,6 +170,9 @@ class Solution:
     def keeps_distances(self) -> bool:
         """Whether the distances that are required between slices are certified.
 
+        They may miss a tenth of their margin, at most 1 mm, as the start of a path does
+        that an inverse kinematics ended at.
+
         False too where none are, as without `KOMO.avoid_collisions`.
         """
         certificate = self._certificate
@@ -165,7 +188,7 @@ class Solution:
 
         `report` also names the pairs that collide, which takes longer.
         """
-        text = self.status.message
+        text = self._status_message
         costs = [o for o in self.objectives if o.objective.type == OT.sos]
         if self.feasible and not costs:
             return "All constraints hold; there is no cost."
@@ -182,10 +205,23 @@ class Solution:
             is_timed = self._record is not None and bool(self._record.spec.durations)
             late = needs_time(self.objectives, is_timed, self.tolerance)
             text += f" {late}" if late else ""
+            text += deviations_between_slices(self.deviations)
+            text += nearest_of_path(self._certificate)
             if any(map(is_about_collisions, bad)) or not self._is_kept:
                 text += " report() names the pairs that collide."
             text += own_links_too_near(self._certificate, self.config)
         return text
+
+    @property
+    def _status_message(self) -> str:
+        """The status in a sentence, or the cause, where another start has it too."""
+        is_kept = self.status in (Status.BAD_INPUT, Status.INTERRUPTED)
+        if self.feasible or is_kept or self._record is None:
+            return self.status.message
+        if max(self.eq, self.ineq) <= self.tolerance and self._is_kept:
+            return "All objectives hold in the slices, but not between them."
+        causes = " ".join(start_within_margins(self._record.spec))
+        return causes or self.status.message
 
     @property
     def times(self) -> np.ndarray:
@@ -351,7 +387,9 @@ class Solution:
         parts = motion_parts(modes, self._avoidance, len(self.x))
         K = modes.world.tree.model.unnamed_kinematics
         points, times = path.straight.points, path.straight.times
-        return path_clearance(K, parts, points, times, range, self.keeps_distances)
+        certificate = self._certificate
+        missing = None if certificate is None else certificate.missing
+        return path_clearance(K, parts, points, times, range, missing)
 
     def forces(self) -> tuple[ContactForce, ...]:
         """Return the contacts of `KOMO.add_contact` with their forces, by slice."""
@@ -376,6 +414,7 @@ class Solution:
         )
         lines += [f"alternative: {name}" for name in self.alternatives]
         lines += [f"before the solve: {finding}" for finding in self.findings]
+        lines += deviation_lines(self.deviations)
         lines += self.doubts
         if not self.feasible:
             lines.append(self.message)

@@ -8,7 +8,9 @@ from jaxtyping import Int
 from posewise.robots.config import Config
 from posewise.robots.errors import first_few
 
-from ..problem_spec import ProblemSpec, mode_sequence
+from ..clearance.avoidance import TOUCH_DEPTH, accepted_distances
+from ..clearance.certificate import amount_of_required
+from ..problem_spec import ProblemSpec, mode_sequence, required_distances
 from .demands import PAIR_SYMBOLS, clearance_demands
 from .signs import MAX_OVERLAP
 from .situation import Situation, in_words, never_move
@@ -49,29 +51,28 @@ def doubtful_margins(spec: ProblemSpec) -> Iterator[str]:
 def collision_at_start(spec: ProblemSpec, tolerance: float) -> Iterator[str]:
     """Yield a sentence if the start collides where the first slice must not.
 
-    Problems of order 0 have no start: the state of the world is a guess only.
+    Problems of order 0 have no start: the state of the world is a guess only. Of
+    `avoid_collisions`, which is about the start too, `start_within_margins` tells more.
     """
     if not spec.k_order:
         return
     demands = [
         demand
-        for demand in clearance_demands(spec.objectives, tolerance)
+        for demand in clearance_demands(spec, tolerance)
         if 0 in demand.objective.slices
+        and not (spec.is_certified and demand.objective.is_avoidance)
     ]
     if not demands:
         return
-    modes = mode_sequence(spec)
-    mode, q = modes.at(0), modes.from_base(spec.config.q)
-    known = np.append(modes.coordinates[0], modes.course_coordinates)
-    start = Situation.of(mode.config, q, known)
-    found: dict[tuple[int, int], float] = {}
+    mode = mode_sequence(spec).at(0)
+    start = _start(spec, mode.config)
+    found: dict[tuple[int, ...], float] = {}
     for demand in demands:
         feature = mode.on_active_frames(demand.objective.feature)
         pairs, required = demand.pairs(start.world, feature)
         touching = np.minimum(required, 0.0) - demand.slack
         for k, distance in start.near(pairs, touching):
-            a, b = pairs[k].tolist()
-            found[a, b] = distance
+            found[tuple(pairs[k].tolist())] = distance
     if found:
         overlaps = [*sorted(found.items(), key=lambda item: item[1])]
         yield (
@@ -81,19 +82,54 @@ def collision_at_start(spec: ProblemSpec, tolerance: float) -> Iterator[str]:
         )
 
 
+def start_within_margins(spec: ProblemSpec) -> Iterator[str]:
+    """Yield a sentence if the start is nearer to anything than any path may be."""
+    if not spec.is_certified:
+        return
+    parts = [part for part in required_distances(spec) if part.segments[0] == 0]
+    for part in parts:
+        start, pairs = _start(spec, part.config), part.pairs.pairs
+        required = part.required[0]
+        near = start.near(pairs, accepted_distances(required))
+        if not near:
+            continue
+        found = [
+            (
+                tuple(pairs[k].tolist()),
+                d if d < -TOUCH_DEPTH else amount_of_required(d, required[k]),
+            )
+            for k, d in near
+        ]
+        kind = "in collision" if near[0][1] < 0 else "nearer to something than allowed"
+        yield (
+            f"The start is {kind}: {first_few(in_words(start.world, found))}; negative:"
+            " they overlap. The path into slice 0 begins there, so that none keeps the"
+            " margins of avoid_collisions. Move the start away, lower the margin"
+            " (self_margin for parts of one robot), or name pairs that may touch"
+            " (`allow`, or C.ignore_collisions)."
+        )
+
+
+def _start(spec: ProblemSpec, C: Config) -> Situation:
+    """Return the world of a mode at the start of a path."""
+    modes = mode_sequence(spec)
+    known = np.append(modes.coordinates[0], modes.course_coordinates)
+    return Situation.of(C, modes.from_base(spec.config.q), known)
+
+
 def clearances_at_fixed_distance(spec: ProblemSpec, tolerance: float) -> Iterator[str]:
     """Yield a sentence for each demand on pairs whose distance no joint changes.
 
     No joint is between them, or those between them turn round shapes: there the
     distance is the same in all of `SAMPLES` random states.
     """
-    for demand in clearance_demands(spec.objectives, tolerance):
+    for demand in clearance_demands(spec, tolerance):
         mode = mode_sequence(spec).at(demand.objective.slices[-1])
         C = mode.config
         feature = mode.on_active_frames(demand.objective.feature)
         pairs, required = demand.pairs(C, feature)
         every = Situation.of(C, C.q, np.arange(C.nq))
-        near = [k for k, _ in every.near(pairs, required - demand.slack)]
+        near = [k for k, _ in every.near(pairs, demand.accepted(required))]
         found = _fixed_distances(C, pairs[near])
         if found:
             fixed = [(pair, distance) for pair, (distance, _) in found.items()]

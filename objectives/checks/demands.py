@@ -11,7 +11,9 @@ from posewise.features.feature import Feature
 from posewise.features.table import FS
 from posewise.robots.config import Config
 
+from ..clearance.avoidance import CollisionAvoidance, accepted_distances
 from ..objective import OT, Objective
+from ..problem_spec import ProblemSpec
 
 PAIR_SYMBOLS = FS.accumulatedCollisions.name, FS.collisionRows.name
 """Names of the symbols over all pairs, which those of avoidance have too."""
@@ -26,6 +28,14 @@ class ClearanceDemand:
     """Distance by which it may be violated [m]."""
     pair: tuple[str, str] | None = None
     """Names of frames or objects; None: all pairs that can collide."""
+    avoidance: CollisionAvoidance | None = None
+    """Distances that its rows stand for, if they aim at more than is required."""
+
+    def accepted(self, required: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+        """Return distances with which those that are required count as kept [m]."""
+        if self.avoidance is not None:
+            return accepted_distances(required)
+        return required - self.slack
 
     def pairs(
         self, C: Config, feature: Feature
@@ -41,19 +51,23 @@ class ClearanceDemand:
             pairs = np.array([(i, j) for i in a for j in b], int).reshape(-1, 2)
             target = 0.0 if feature.target is None else float(feature.target[0])
             return pairs, np.full(len(pairs), -target)
-        return required_distances(C, feature.symbol, feature.frames, feature.options)
+        pairs, required = required_distances(
+            C, feature.symbol, feature.frames, feature.options
+        )
+        if self.avoidance is not None:
+            touching = self.avoidance.touching(self.objective.slices[:1])
+            required = self.avoidance.required(C, pairs, touching)
+        return pairs, required
 
 
-def clearance_demands(
-    objectives: tuple[Objective, ...], tolerance: float
-) -> Iterator[ClearanceDemand]:
-    """Yield the constraints on clearances among objectives.
+def clearance_demands(spec: ProblemSpec, tolerance: float) -> Iterator[ClearanceDemand]:
+    """Yield the constraints on clearances among the objectives of a problem.
 
     Args:
-        objectives: of a problem.
+        spec: the problem.
         tolerance: largest violation that counts as satisfied, in scaled units.
     """
-    for objective in objectives:
+    for objective in spec.objectives:
         feature = objective.feature
         scale = np.ones(1) if feature.scale is None else feature.scale
         if feature.order or objective.type is OT.sos or not (scale > 0).all():
@@ -62,7 +76,9 @@ def clearance_demands(
             # Rows between slices repeat those of their slices.
             continue
         slack = tolerance / float(scale.max())
-        if feature.symbol.name in PAIR_SYMBOLS and feature.target is None:
+        if objective.is_avoidance:
+            yield ClearanceDemand(objective, slack, avoidance=spec.avoidance)
+        elif feature.symbol.name in PAIR_SYMBOLS and feature.target is None:
             yield ClearanceDemand(objective, slack)
         elif feature.symbol is FS.distance.symbol and objective.type is OT.ineq:
             a, b = feature.frames

@@ -20,6 +20,7 @@ from .clearances import (
     clearances_at_fixed_distance,
     collision_at_start,
     doubtful_margins,
+    start_within_margins,
 )
 from .durations import targets_out_of_time
 from .goals import goals_in_collision, goals_outside_of_limits
@@ -91,6 +92,7 @@ def _find(spec: ProblemSpec, tolerance: float) -> tuple[str, ...]:
             goals_outside_of_limits(spec),
             axes_of_other_length(spec, tolerance),
             collision_at_start(spec, tolerance),
+            start_within_margins(spec),
             goals_in_collision(spec, tolerance),
         )
     )
@@ -105,6 +107,12 @@ def certain_conflicts(spec: ProblemSpec, tolerance: float) -> Iterator[str]:
     """
     yield from unreachable_targets(spec)
     yield from clearances_at_fixed_distance(spec, tolerance)
+
+
+def causes_for_any_start(spec: ProblemSpec) -> Iterator[str]:
+    """Yield a sentence for each cause for which no start of a solver finds a path."""
+    yield from start_within_margins(spec)
+    yield from unreachable_targets(spec)
 
 
 def unreachable_targets(spec: ProblemSpec) -> Iterator[str]:

@@ -12,6 +12,7 @@ from posewise.robots.kinematics.transforms import pose_inverse, pose_multiply
 
 from ..chain.courses import set_course_state
 from ..chain.modes import Mode
+from ..clearance.certificate import millimetres
 from ..objective import OT, Objective
 from ..problem_spec import ProblemSpec, mode_sequence
 from .demands import ClearanceDemand, clearance_demands
@@ -32,7 +33,7 @@ def goals_outside_of_limits(spec: ProblemSpec) -> Iterator[str]:
 
 def goals_in_collision(spec: ProblemSpec, tolerance: float) -> Iterator[str]:
     """Yield a sentence for each goal whose known distances are below a margin."""
-    demands = [*clearance_demands(spec.objectives, tolerance)]
+    demands = [*clearance_demands(spec, tolerance)]
     if not demands:
         return
     goals = [*filter(is_joint_goal, spec.objectives)]
@@ -63,13 +64,17 @@ def _goal_sentence(
         pairs, required = demand.pairs(mode.config, feature)
         moving = ~never_move(mode.config, pairs)
         pairs, required = pairs[moving], required[moving]
-        near = there.near(pairs, required - demand.slack)
+        near = there.near(pairs, demand.accepted(required))
         if near:
-            found = [((int(pairs[k, 0]), int(pairs[k, 1])), d) for k, d in near]
-            margin = 1e3 * max(required[k] for k, _ in near)
+            widest = max(required[k] for k, _ in near)
+            texts = [millimetres(d, widest) for _, d in near]
+            found = [
+                (tuple(pairs[k].tolist()), f"{text} mm")
+                for (k, _), (text, _) in zip(near, texts, strict=True)
+            ]
             yield (
                 f"{name}: its target in slice {t} violates"
-                f" {demand.objective.name!r}, which demands {margin:.1f} mm:"
+                f" {demand.objective.name!r}, which demands {texts[0][1]} mm:"
                 f" {first_few(in_words(there.world, found))}; negative: they overlap."
                 " Choose another target, or a smaller margin."
             )

@@ -79,10 +79,18 @@ def dof_coordinates(tree: KinematicTree) -> Int[np.ndarray, " dofs"]:
     return coordinate[np.array(tree.dof_columns, int)]
 
 
-def in_words(C: Config, found: Sequence[tuple[tuple[int, int], float]]) -> list[str]:
+def in_words(
+    C: Config, found: Sequence[tuple[tuple[int, ...], float | str]]
+) -> list[str]:
     """Return pairs of frame indices and distances as text, e.g. "'a' and 'b' (1 mm)".
+
+    Distances are in metres, or words.
 
     Copies of frames, which mode switches make, have the names of the frames.
     """
     names = [original_name(name) for name in C.frame_names]
-    return [f"{names[a]!r} and {names[b]!r} ({1e3 * d:.1f} mm)" for (a, b), d in found]
+    return [
+        f"{names[a]!r} and {names[b]!r}"
+        f" ({d if isinstance(d, str) else f'{1e3 * d:.1f} mm'})"
+        for (a, b), d in found
+    ]

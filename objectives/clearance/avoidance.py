@@ -26,6 +26,12 @@ grasped are not more exact; larger values hide more penetration."""
 BUFFER = 1e-3
 """Distance beyond the margin that the solver aims at [m], so that a path within its
 tolerance keeps the margin. Larger values find no way through narrow passages."""
+MARGIN_TOLERANCE = 0.1
+"""Fraction of a margin that a path may miss and still be taken to keep it. An inverse
+kinematics at the margin ends as much inside; larger values let paths come nearer."""
+MAX_MARGIN_TOLERANCE = 1e-3
+"""Distance that a path may miss of a large margin [m]: the tolerance of a row of scale
+1. Larger values let paths come nearer."""
 FIRST_FRACTION = 0.5
 """Fraction of the way between two slices at which collisions are measured at first."""
 
@@ -67,6 +73,13 @@ class CollisionAvoidance:
         chosen = set(slices)
         return frozenset(c.pair for c in self.allowed if chosen & set(c.slices))
 
+    def tolerance(self, slices: Iterable[int]) -> float:
+        """Return what any pair's distance may miss in some slices [m]."""
+        if self.touching(slices):
+            return 0.0
+        margins = np.array([self.margin, self.self_margin])
+        return float(np.min(margins - accepted_distances(margins)))
+
     def objectives(self, T: int) -> tuple[Objective, ...]:
         """Return the objectives in slices, then those between them.
 
@@ -106,6 +119,15 @@ class CollisionAvoidance:
         required = self.required(C, pairs, touching)
         spare = np.where(is_among(C, pairs, touching), TOUCH_DEPTH / 2, BUFFER)
         return required + spare
+
+
+def accepted_distances(required: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
+    """Return the distances with which required ones are taken to be kept [m].
+
+    They are less by the tolerance of margins, and never below contact: where no margin
+    is required, there is no tolerance.
+    """
+    return required - np.clip(MARGIN_TOLERANCE * required, 0.0, MAX_MARGIN_TOLERANCE)
 
 
 def is_among(

@@ -11,7 +11,7 @@ from posewise.robots.config import Config
 from posewise.robots.contact.collision_pairs import can_collide
 
 from ..chain.modes import Mode, ModeSequence
-from .avoidance import CollisionAvoidance
+from .avoidance import CollisionAvoidance, accepted_distances
 from .interval_distances import FramePairs, frame_pairs
 
 
@@ -29,6 +29,11 @@ class MotionPart(NamedTuple):
     """Whether a pair is excluded from collisions, though not both are of one robot."""
     counts: Bool[np.ndarray, " pairs"]
     """Whether a pair can meet in this mode; others do in other modes."""
+
+    @property
+    def accepted(self) -> Float[np.ndarray, "n pairs"]:
+        """Distances with which those required are taken to be kept [m]."""
+        return accepted_distances(self.required)
 
 
 @lru_cache(maxsize=32)

@@ -68,6 +68,7 @@ def bound_path(
     relative: float = 0.0,
     *,
     each_segment: bool,
+    enough: Float[np.ndarray, "segments pairs"] | None = None,
 ) -> PathBounds:
     """Bound the distances along a path that is straight between its points.
 
@@ -85,6 +86,8 @@ def bound_path(
         relative: how far they may be below it as a fraction of its size, on top.
         each_segment: whether the least distance of each segment is found; otherwise
             only that of the whole path.
+        enough: distances that bounds have to reach where those measured do, too; None:
+            none.
     """
     count = len(path) - 1
     lower = np.array(reach, float)
@@ -98,6 +101,9 @@ def bound_path(
         least, limit = least[part.segment % len(least)], reach[part.segment]
         size = np.where(np.isfinite(least), np.abs(least), 0.0)
         below = least - resolution - relative * size
+        if enough is not None:
+            asked = enough[part.segment]
+            below = np.where(least >= asked, np.maximum(below, asked), below)
         return np.where(part.pairs, np.where(least < limit, below, limit), -np.inf)
 
     open_ = _Intervals(

@@ -81,7 +81,7 @@ def path_clearance(
     path: Float[np.ndarray, "points nq"],
     times: Float[np.ndarray, " points"],
     range: float,
-    is_certified: bool,
+    missing: Float[np.ndarray, " segments"] | None,
 ) -> PathClearance:
     """Return the clearance of a path.
 
@@ -91,7 +91,8 @@ def path_clearance(
         path: configurations, with the start as the first one.
         times: of the configurations [s].
         range: distance up to which pairs are told [m].
-        is_certified: whether the distances that the parts require are proven.
+        missing: what a certificate of the path misses on each segment at most [m];
+            None: there is none.
     """
     found: dict[tuple[bool, tuple[str, str]], PairClearance] = {}
     for part in parts:
@@ -105,8 +106,9 @@ def path_clearance(
             RELATIVE_RESOLUTION,
             each_segment=False,
         )
-        if is_certified:
-            lower = np.maximum(bounds.lower, part.required)
+        if missing is not None:
+            proven = part.required - missing[part.segments][:, None]
+            lower = np.maximum(bounds.lower, proven)
             bounds = bounds._replace(lower=lower)
         for is_ignored, pair in _near_pairs(part, bounds, times[points], range):
             key = is_ignored, pair.frames

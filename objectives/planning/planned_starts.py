@@ -31,14 +31,22 @@ def planned_path(
         K,
         required_distances(spec),
         whole_path(spec, x),
-        _passed_points(spec),
+        passed_points(spec),
         _movable_coordinates(spec),
         np.random.default_rng(seed),
     )
     return None if path is None else path[1:]
 
 
-def _passed_points(spec: ProblemSpec) -> Bool[np.ndarray, " points"]:
+def is_on_equations(spec: ProblemSpec) -> bool:
+    """Return whether equations hold on the way, as those of a closed chain do."""
+    return any(
+        o.type is OT.eq and o.feature.order == 0 and len(o.slices) > 1
+        for o in spec.objectives
+    )
+
+
+def passed_points(spec: ProblemSpec) -> Bool[np.ndarray, " points"]:
     """Return which of the start and the slices equations single out."""
     passed = np.zeros(spec.T + 1, bool)
     passed[[0, -1]] = True

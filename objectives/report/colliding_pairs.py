@@ -14,7 +14,12 @@ from posewise.robots.config import Config
 from posewise.robots.errors import first_few
 
 from ..chain.modes import original_name
-from ..clearance.certificate import Certificate, Shortfall
+from ..clearance.certificate import (
+    Certificate,
+    Shortfall,
+    amount_of_required,
+    millimetres,
+)
 from ..objective_report import ObjectiveReport, violations
 
 MAX_PAIRS = 3
@@ -110,13 +115,27 @@ def pairs_between_slices(certificate: Certificate | None) -> Iterator[str]:
     for short in sorted(certificate.shortfalls, key=lambda s: s.depth):
         deepest[tuple(map(original_name, short.frames))] = short
     parts = [
-        f"{a!r} and {b!r} {1e3 * short.distance:.1f} mm,"
-        f" {100 * short.fraction:.0f} % of the way to slice {short.segment}"
+        f"{a!r} and {b!r} {millimetres(short.distance, short.required)[0]} mm,"
+        f" {short.place}"
         for (a, b), short in reversed(deepest.items())
     ]
     yield (
         f"between slices: {first_few(parts, '; ', MAX_PAIRS)}; negative: they overlap."
     )
+
+
+def nearest_of_path(certificate: Certificate | None) -> str:
+    """Return a sentence on the pair of a path that misses its distance most, or none.
+
+    Args:
+        certificate: the check of the path; None: nothing is required there.
+    """
+    if certificate is None or certificate.is_kept:
+        return ""
+    short = max(certificate.shortfalls, key=lambda s: s.depth)
+    a, b = map(original_name, short.frames)
+    amount = amount_of_required(short.distance, short.required)
+    return f" {a!r} and {b!r} come to {amount} {short.place}."
 
 
 def own_links_too_near(certificate: Certificate | None, C: Config) -> str:
@@ -136,11 +155,11 @@ def own_links_too_near(certificate: Certificate | None, C: Config) -> str:
         if short.distance <= 0 or not {a, b} <= {*C.frame_names}:
             continue
         if C.own_links(np.array([[C.index(a), C.index(b)]]))[0]:
+            near, wanted = millimetres(short.distance, short.required)
             return (
-                f" {a!r} and {b!r} are links of one robot and come to"
-                f" {1e3 * short.distance:.1f} mm on the way to slice {short.segment},"
-                f" but must keep {1e3 * short.required:.1f} mm. Give such pairs a"
-                " smaller margin, `self_margin` of avoid_collisions (in problem files"
-                " too), or exclude this one by `ignore_collisions`."
+                f" {a!r} and {b!r} are links of one robot and come to {near} mm on the"
+                f" way to slice {short.segment}, but must keep {wanted} mm. Give such"
+                " pairs a smaller margin, `self_margin` of avoid_collisions (in problem"
+                " files too), or exclude this one by `ignore_collisions`."
             )
     return ""

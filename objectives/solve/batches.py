@@ -70,7 +70,7 @@ def _solve_batch(
     problems: ProblemBatch, settings: SolveSettings, batch_settings: BatchSettings
 ) -> list[Solution]:
     mesh, tolerance = batch_settings.mesh, settings.tolerance
-    if problems.specs[0].is_certified:
+    if problems.specs[0].is_bounded_between:
         _require_one_process(batch_settings)
         return solve_certified_batch(problems, settings)
     checkpoint = _open_checkpoint(problems, settings, batch_settings)

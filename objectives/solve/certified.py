@@ -17,13 +17,13 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from posewise.solvers import Options, Result, Status, solve_interruptible
+from posewise.solvers import EQ, Options, Result, Status, solve_interruptible
 from posewise.solvers.interruptible import ProgressCallback
 
 from ..chain.groups import ChainData, FeatureBatch
 from ..chain.modes import ModeSequence
 from ..clearance.certificate import Certificate, Shortfall
-from ..planning.planned_starts import planned_path
+from ..planning.planned_starts import is_on_equations, planned_path
 from ..problem_spec import (
     CompiledProblem,
     ProblemSpec,
@@ -31,6 +31,7 @@ from ..problem_spec import (
     initial_paths,
     mode_sequence,
 )
+from .goal_starts import goal_paths, row_types
 from .settings import SolveSettings
 from .warm_start import MAX_PENALTY_GROWTH
 
@@ -72,9 +73,9 @@ def solve_in_sequence(
 ) -> Iterator[CertifiedResult]:
     """Yield where the solves from some starts end, one after the other.
 
-    The first start is the initial path. If the path is certified, further ones take
-    detours where the one that was found last collides, and where the initial one does,
-    in turns; all others are random.
+    The first start is the initial path. If the path is certified, further ones lead to
+    goals that the one found last misses, or take detours where it collides, and where
+    the initial one does, in turns; all others are random.
 
     Args:
         spec: the problem.
@@ -86,6 +87,7 @@ def solve_in_sequence(
     path, multipliers = initial_paths(spec, settings.seed, 1)[0], None
     _compile_check(spec, path)
     penalty, warm = settings.initial_penalty(0), settings.warm
+    goals: list[np.ndarray] | None = None
     if warm is not None and warm.fits(compiled):
         path, multipliers = warm.path(compiled), warm.multipliers(spec, compiled)
         penalty = warm.penalty(penalty)
@@ -98,7 +100,10 @@ def solve_in_sequence(
         )
         yield end
         if start + 1 < count:
-            path = _next_path(spec, settings.seed, start + 1, np.asarray(end.result.x))
+            found = np.asarray(end.result.x, float)
+            if goals is None and _may_lead_astray(spec, compiled, settings, end):
+                goals = goal_paths(spec, compiled, found, settings, report_progress)
+            path = _next_path(spec, settings.seed, start + 1, found, goals or [])
             penalty, multipliers = settings.initial_penalty(start + 1), None
 
 
@@ -127,10 +132,19 @@ def _compiling_threads(modes: ModeSequence) -> list[Thread]:
 
 
 def _next_path(
-    spec: ProblemSpec, seed: int, start: int, found: Float[np.ndarray, "T nq"]
+    spec: ProblemSpec,
+    seed: int,
+    start: int,
+    found: Float[np.ndarray, "T nq"],
+    goals: list[Float[np.ndarray, "T nq"]],
 ) -> Float[np.ndarray, "T nq"]:
-    """Return the initial path of a start after the first one."""
+    """Return the initial path of a start after the first one; goals lose theirs."""
     if spec.is_certified:
+        if goals:
+            path = goals.pop(0)
+            # Detours know nothing of equations on the way.
+            planned = None if is_on_equations(spec) else planned_path(spec, path, seed)
+            return path if planned is None else planned
         given = initial_paths(spec, seed, 1)[0]
         # A path that was solved meets its goals, which that given may not even know.
         paths = (found, given) if start % 2 else (given, found)
@@ -139,6 +153,20 @@ def _next_path(
             if planned is not None:
                 return planned
     return initial_paths(spec, seed, start + 1)[start]
+
+
+def _may_lead_astray(
+    spec: ProblemSpec,
+    compiled: CompiledProblem,
+    settings: SolveSettings,
+    end: CertifiedResult,
+) -> bool:
+    """Return whether a path is on equations all the way, or cannot reach its goals."""
+    if not spec.is_certified:
+        return False
+    y = np.asarray(end.result.y)[row_types(compiled) == EQ]
+    misses = np.abs(y).max(initial=0.0) > settings.tolerance
+    return is_on_equations(spec) or bool(misses)
 
 
 def solve_certified(
@@ -175,7 +203,10 @@ def solve_certified(
         for _ in range(MAX_EXCHANGES):
             if not _is_worth_an_exchange(found, options.tolerance):
                 break
-            found = _exchange(spec, compiled, found, options, settings, report_progress)
+            again = _exchange(spec, compiled, found, options, settings, report_progress)
+            if not _is_better(again, found, options.tolerance):
+                break
+            found = again
     except KeyboardInterrupt:
         status = np.asarray(int(Status.INTERRUPTED))
         return found._replace(result=found.result._replace(status=status))
@@ -187,8 +218,25 @@ def _is_worth_an_exchange(found: CertifiedResult, tolerance: float) -> bool:
     result, certificate, _ = found
     is_near = result.violation <= 10 * tolerance
     is_interrupted = int(result.status) == Status.INTERRUPTED
-    is_kept = certificate is None or certificate.is_kept
+    is_kept = certificate is None or not certificate.every
     return bool(is_near and not is_interrupted and not is_kept)
+
+
+def _is_better(
+    again: CertifiedResult, found: CertifiedResult, tolerance: float
+) -> bool:
+    """Return whether a path solved again replaces one that may be good enough.
+
+    One whose distances are tolerated, such as that from a start a little inside of a
+    margin, only gives way to one that misses less.
+    """
+    if again.certificate is None or found.certificate is None:
+        return True
+    if not found.certificate.is_kept:
+        return True
+    is_near = again.result.violation <= 10 * tolerance
+    missing = (again.certificate.missing.sum(), found.certificate.missing.sum())
+    return bool(is_near and again.certificate.is_kept and missing[0] < missing[1])
 
 
 def _exchange(
@@ -201,7 +249,7 @@ def _exchange(
 ) -> CertifiedResult:
     """Solve again from a path, with rows that ask for what is missing on it."""
     end, certificate, data = found
-    shortfalls = () if certificate is None else certificate.shortfalls
+    shortfalls = () if certificate is None else certificate.every
     data = tighten_rows(spec, compiled, data, shortfalls)
     least = settings.initial_penalty(1)
     mu = max(min(float(end.mu), MAX_PENALTY_GROWTH * least), least)
@@ -231,7 +279,7 @@ def tighten_rows(
         for row in rows:
             if abs(row.place - place) <= RAISED_RANGE:
                 batches[row.batch] = _raised(batches[row.batch], row.instance, raised)
-            is_unseen = short.depth > MAX_UNSEEN_DEPTH
+            is_unseen = short.depth > MAX_UNSEEN_DEPTH and not short.is_in_slice
             if is_unseen and row.segment == short.segment:
                 moved = _moved(batches[row.batch], row.instance, short.fraction)
                 batches[row.batch] = moved

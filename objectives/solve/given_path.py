@@ -1,12 +1,9 @@
 """Paths that were not solved here, with their violations of a problem."""
 
-from typing import Any
-
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from posewise.compilation.program import compile_program
 from posewise.solvers import Status
 
 from ..chain.builder import without_slack
@@ -19,6 +16,7 @@ from ..problem_spec import (
     step_durations,
 )
 from ..solution import Solution
+from .deviations import deviations, rows_of
 from .record import SolveRecord
 
 
@@ -48,11 +46,17 @@ def given_path_as_solution(
         factors = steps[:: spec.slices_per_phase] / spec.tau[:: spec.slices_per_phase]
         x[:, modes.world.coordinates(spec.durations)] = factors
     set_courses(modes.world, spec.courses, x)
-    y = np.asarray(_rows(chain, without_slack(data), jnp.asarray(x)))
+    y = np.asarray(rows_of(chain, without_slack(data), jnp.asarray(x)))
     nothing = np.zeros(len(y))
     parts = chain, data, locations, x, y, nothing
     certificate = certify_path(spec, np.asarray(x, float))
-    record = SolveRecord(spec.frozen(), *parts, mu=0.0, certificate=certificate)
+    record = SolveRecord(
+        spec.frozen(),
+        *parts,
+        mu=0.0,
+        certificate=certificate,
+        deviations=deviations(spec, np.asarray(x, float)),
+    )
     return Solution(
         x=np.asarray(x, float),
         status=Status.FEASIBLE,
@@ -64,10 +68,3 @@ def given_path_as_solution(
         modes=modes,
         _record=record,
     )
-
-
-def _evaluate(chain: Any, data: Any, x: Any) -> Any:
-    return jnp.concatenate([r.y.ravel() for r in chain.evaluate(data, x)])
-
-
-_rows = compile_program(_evaluate, fetches=True)

@@ -20,7 +20,7 @@ from posewise.solvers import (
 from posewise.solvers.first_order import solve_first_order
 from posewise.solvers.interruptible import ProgressCallback
 
-from ..checks.findings import unreachable_targets
+from ..checks.findings import causes_for_any_start
 from ..objective import OT, ObjectiveError
 from ..problem_spec import (
     CompiledProblem,
@@ -33,10 +33,20 @@ from ..problem_spec import (
 )
 from ..solution import Solution
 from .batch_result import BatchResult, unsolved_result
-from .certified import CertifiedResult, solve_in_sequence
+from .certified import CertifiedResult, solve_certified, solve_in_sequence
+from .deviations import deviations
 from .problem_batch import ProblemBatch, make_problem_batch
 from .record import SolveRecord
+from .refinement import (
+    MAX_FACTOR,
+    refined_path,
+    refined_problem,
+    refinement_factor,
+)
 from .settings import SolveSettings
+
+MAX_REFINEMENTS = 3
+"""Number of times that a path is solved again with more slices (count)."""
 
 
 def solve_starts(
@@ -64,7 +74,7 @@ def solve_starts(
     """
     require_objectives(spec)
     report_progress = ProgressReporter(settings.progress)
-    in_sequence = settings.starts == 1 or spec.is_certified
+    in_sequence = settings.starts == 1 or spec.is_bounded_between
     with break_silence("preparing and solving", settings.progress is True):
         if settings.uses_newton_steps and not in_sequence:
             problems = make_problem_batch([spec], {})
@@ -134,19 +144,8 @@ def _solutions_in_sequence(
     frozen = spec.frozen()
 
     def solution(end: CertifiedResult, start: int) -> Solution:
-        result, certificate, data = end
-        record = SolveRecord(
-            frozen,
-            *compiled._replace(data=data),
-            result.x,
-            result.y,
-            result.multipliers,
-            float(result.mu),
-            certificate,
-        )
-        seconds = time.perf_counter() - began
-        return _make_solution(
-            spec, result, record, settings.tolerance, seconds, start, findings
+        return _certified_solution(
+            frozen, compiled, end, settings, began, start, findings
         )
 
     if settings.uses_newton_steps:
@@ -156,12 +155,17 @@ def _solutions_in_sequence(
         ends = _first_order_ends(spec, compiled, settings, report_progress)
     wanted = max_solutions
     if wanted is None:
-        wanted = 1 if spec.is_certified else settings.starts
+        wanted = 1 if spec.is_bounded_between else settings.starts
     solutions: list[Solution] = []
     try:
         for start, end in enumerate(ends):
-            solutions.append(solution(end, start))
-            is_retried = spec.is_certified or solutions[-1].status is Status.INFEASIBLE
+            found = solution(end, start)
+            if settings.uses_newton_steps:
+                found = _with_enough_slices(found, settings, began, report_progress)
+            solutions.append(found)
+            is_retried = (
+                spec.is_bounded_between or solutions[-1].status is Status.INFEASIBLE
+            )
             is_last = settings.starts == 1 and not is_retried
             is_last |= solutions[-1].status is Status.INTERRUPTED
             # Detours are planned for minutes where nothing can be found.
@@ -179,10 +183,70 @@ def _solutions_in_sequence(
     return solutions
 
 
+def _certified_solution(
+    frozen: ProblemSpec,
+    compiled: CompiledProblem,
+    end: CertifiedResult,
+    settings: SolveSettings,
+    began: float,
+    start: int,
+    findings: tuple[str, ...],
+) -> Solution:
+    """Return the end of a solve as a solution, with what its path is between slices."""
+    result, certificate, data = end
+    record = SolveRecord(
+        frozen,
+        *compiled._replace(data=data),
+        result.x,
+        result.y,
+        result.multipliers,
+        float(result.mu),
+        certificate,
+        deviations(frozen, np.asarray(result.x, float)),
+    )
+    seconds = time.perf_counter() - began
+    return _make_solution(
+        frozen, result, record, settings.tolerance, seconds, start, findings
+    )
+
+
+def _with_enough_slices(
+    found: Solution,
+    settings: SolveSettings,
+    began: float,
+    report_progress: ProgressCallback,
+) -> Solution:
+    """Return a solution with so many slices that constraints hold between them.
+
+    It is the given one if its deviations are small enough, if it is not feasible for
+    other causes, or if more slices do not help.
+    """
+    coarse, slices = found._require_record(), 1
+    for _ in range(MAX_REFINEMENTS):
+        record = found._require_record()
+        more = refinement_factor(record.spec, record.deviations)
+        if more == 1 or not found.holds_in_slices:
+            break
+        slices = min(slices * more, MAX_FACTOR)
+        spec = refined_problem(coarse.spec, slices)
+        path = refined_path(coarse.spec, np.asarray(coarse.x, float), slices)
+        compiled = compile_chain(spec)
+        mu = settings.initial_penalty(1)
+        options = replace(settings.options, mu=mu)
+        end = solve_certified(spec, compiled, path, options, settings, report_progress)
+        finer = _certified_solution(
+            spec, compiled, end, settings, began, found.start, found.findings
+        )
+        if not finer.holds_in_slices:
+            break
+        found = finer
+    return found
+
+
 def _is_hopeless(spec: ProblemSpec, found: Solution) -> bool:
     """Return whether a solve failed, and no start can do better for certain."""
     is_failed = spec.is_certified and not found.feasible
-    return is_failed and any(True for _ in unreachable_targets(spec))
+    return is_failed and any(True for _ in causes_for_any_start(spec))
 
 
 def _first_order_ends(
@@ -395,7 +459,7 @@ def _make_solution(
         findings=findings,
         _record=record,
     )
-    if record.certificate is None:
+    if record.certificate is None and not record.deviations:
         return solution
     return replace(solution, status=_certified_status(solution))
 

@@ -11,6 +11,7 @@ from ..chain.problem import Chain
 from ..clearance.certificate import Certificate
 from ..objective import Objective
 from ..problem_spec import ProblemSpec, mode_sequence
+from .deviations import Deviation
 
 
 class SolveRecord(NamedTuple):
@@ -31,6 +32,8 @@ class SolveRecord(NamedTuple):
     """Penalty at the end."""
     certificate: Certificate | None = None
     """Check of the path between slices; None: nothing is required there."""
+    deviations: tuple[Deviation, ...] = ()
+    """Largest deviations between slices of constraints that bound them."""
 
     def rows(self) -> list[tuple[Objective, np.ndarray]]:
         """Return the scaled rows (slices, rows) of each objective."""
@@ -44,8 +47,12 @@ class SolveRecord(NamedTuple):
         values = np.concatenate(
             [np.maximum(y[part.positions], part.lower_bound) for part in parts]
         )
-        if self.certificate is None or not objective.is_avoidance:
+        avoidance = self.spec.avoidance
+        if avoidance is None or not objective.is_avoidance:
             return values
+        if self.certificate is None:
+            spare = avoidance.tolerance(objective.slices[:1])
+            return np.minimum(values, np.maximum(values - spare, 0.0))
         # Rows for distances hold at some places and may ask for more than is required;
         # what counts is required everywhere.
         missing = self._missing_distance(objective, self.certificate)
@@ -63,9 +70,9 @@ class SolveRecord(NamedTuple):
         """
         avoidance = self.spec.avoidance
         if objective.fraction is not None or avoidance is None:
-            return certificate.missing[list(objective.slices), None]
+            return certificate.violation[list(objective.slices), None]
         modes, touching = mode_sequence(self.spec), avoidance.touching
-        every = np.append(certificate.missing, np.inf)
+        every = np.append(certificate.violation, np.inf)
 
         def is_alike(t: int, end: int) -> bool:
             same_mode = modes.at(t) is modes.at(end - 1)

@@ -76,7 +76,7 @@ The kind of problem, one of:
                as `pick: mug`): a motion whose paths are certified
 Costs and constraints:
   objectives:  feature, frames, type (eq, ineq, sos), times (in phases), target,
-               scale, order, name, and options such as margin; or
+               scale, order, name, between, and options such as margin; or
                control (0, 1, 2), scale: the cost of distance from home, of velocity,
                of acceleration; or
                mode_switch (stable, stableOn, rigid), frames, times; or

@@ -83,7 +83,7 @@ def summarize_path(
         clearance: nearest pair of a path that avoids collisions.
     """
     checks = [
-        check_on_slices(solution, timed, problem.slices_per_phase)
+        check_on_slices(solution, timed, solution.slices_per_phase)
         for timed in problem.predicates
     ]
     is_success = solution.feasible and _no_check_fails(checks)

@@ -13,6 +13,10 @@ from posewise.objectives.checks.limits import LIMIT_TOLERANCE
 from posewise.objectives.objective_report import format_table
 from posewise.objectives.problem_spec import ProblemSpec, mode_sequence
 from posewise.objectives.solve.alternatives import resolve_alternatives
+from posewise.objectives.solve.deviations import (
+    bounded_objectives,
+    deviations_of_steps,
+)
 from posewise.objectives.solve.given_path import given_path_as_solution
 from posewise.robots.config import Config
 from posewise.robots.errors import first_few
@@ -72,6 +76,7 @@ def check_path(problem: ProblemFile, file: Path) -> CommandResult:
         solution = _in_slices(spec, found, tolerance)
         checks += _check_objectives(solution, spec, found)
         played = played_file(spec, loaded, found, solution.x)
+        checks += _check_deviations(played)
     if loaded.times is not None:
         limits = check_motion_limits(loaded, spec, tolerance)
         checks += [] if limits is None else [limits]
@@ -115,15 +120,20 @@ def _report(
 
 
 def _in_slices(spec: ProblemSpec, found: FileSlices, tolerance: float) -> Solution:
-    """Return the path in slices; distances between these are checked apart.
+    """Return the path in slices; what is between these is checked apart.
 
     Differences of slices at other times than the problem's mean nothing, so that
     velocities are left out then.
     """
-    objectives = tuple(o for o in spec.objectives if o.fraction is None)
+    objectives = tuple(
+        replace(o, between=None) for o in spec.objectives if o.fraction is None
+    )
     if found.steps is None:
         objectives = tuple(o for o in objectives if not o.feature.order)
-    in_slices = replace(spec, objectives=objectives, avoidance=None)
+    avoidance = spec.avoidance
+    if avoidance is not None:
+        avoidance = replace(avoidance, between=False)
+    in_slices = replace(spec, objectives=objectives, avoidance=avoidance)
     return given_path_as_solution(in_slices, found.path, tolerance, found.steps)
 
 
@@ -175,6 +185,21 @@ def _check_durations(solution: Solution, spec: ProblemSpec) -> list[PathCheck]:
     return [PathCheck("durations of the phases", not lines, tuple(lines))]
 
 
+def _check_deviations(played: PlayedFile) -> list[PathCheck]:
+    """Check objectives that have a bound between slices, if there are any."""
+    if not bounded_objectives(played.spec):
+        return []
+    found = deviations_of_steps(played.spec, played.points, played.slices)
+    lines = [
+        f"{d.objective.name} deviates by {d.amount:.2g} before"
+        f" {played.times[d.segment + 1]:.3g} s, expected at most"
+        f" {d.objective.between:.2g}."
+        for d in found
+        if d.ratio > 1
+    ]
+    return [PathCheck("objectives between slices", not lines, tuple(lines))]
+
+
 def _check_distances(
     played: PlayedFile | None,
 ) -> tuple[PathCheck, ClearanceLine | None]:
@@ -187,7 +212,7 @@ def _check_distances(
         )
         return PathCheck(name, None, (reason,)), None
     missing = played.missing()
-    line = played.clearance(not missing)
+    line = played.clearance()
     return PathCheck(name, not missing, tuple(missing)), line
 
 

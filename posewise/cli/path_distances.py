@@ -9,7 +9,11 @@ from jaxtyping import Float, Int
 
 from posewise.objectives.chain.modes import original_name
 from posewise.objectives.clearance.avoidance import CollisionAvoidance
-from posewise.objectives.clearance.certificate import certify
+from posewise.objectives.clearance.certificate import (
+    Certificate,
+    certify,
+    millimetres,
+)
 from posewise.objectives.clearance.motion_model import MotionPart, motion_parts
 from posewise.objectives.clearance.path_clearance import (
     PairClearance,
@@ -93,32 +97,29 @@ class PlayedFile:
 
     def missing(self) -> list[str]:
         """Return sentences on pairs that come nearer than required, deepest first."""
-        shortfalls = certify(self._kinematics, self._parts, self.points).shortfalls
+        shortfalls = self._certificate.shortfalls
         deepest: dict[frozenset[str], str] = {}
         for short in sorted(shortfalls, key=lambda s: -s.depth):
             a, b = map(original_name, short.frames)
             begin, end = self.times[short.segment : short.segment + 2]
+            near, wanted = millimetres(short.distance, short.required)
             line = (
-                f"{a!r} and {b!r} come to {1e3 * short.distance:.1f} mm at"
+                f"{a!r} and {b!r} come to {near} mm at"
                 f" {begin + short.fraction * (end - begin):.3g} s, expected at least"
-                f" {1e3 * short.required:.1f} mm."
+                f" {wanted} mm."
             )
             deepest.setdefault(frozenset((a, b)), line)
         return list(deepest.values())
 
-    def clearance(self, is_certified: bool) -> ClearanceLine:
-        """Return the nearest pair.
-
-        Args:
-            is_certified: whether no required distance is missing.
-        """
+    def clearance(self) -> ClearanceLine:
+        """Return the nearest pair."""
         found = path_clearance(
             self._kinematics,
             self._parts,
             self.points,
             self.times,
             search_range(self.spec),
-            is_certified,
+            self._certificate.missing,
         )
         return clearance_line(self.spec, found)
 
@@ -133,6 +134,10 @@ class PlayedFile:
     @property
     def _kinematics(self) -> Kinematics:
         return mode_sequence(self.spec).world.tree.model.unnamed_kinematics
+
+    @cached_property
+    def _certificate(self) -> Certificate:
+        return certify(self._kinematics, self._parts, self.points)
 
     @cached_property
     def _parts(self) -> list[MotionPart]:

@@ -62,6 +62,7 @@ FEATURE_KEYS = (
     "type",
     "times",
     "name",
+    "between",
 )
 CONTROL_KEYS = ("control", "scale", "target", "times", "joints", "name")
 MODE_SWITCH_KEYS = ("mode_switch", "frames", "times", "scale")
@@ -265,6 +266,7 @@ def _add_objective(komo: KOMO, entry: Entry) -> None:
             feature,
             type=objective_type,
             name=values.get("name"),
+            between=values.get("between"),
         )
 
 
@@ -284,6 +286,8 @@ def _placement_constraint(world: Config, entry: Entry) -> Any:
     feature, objective_type, values = _read_feature(entry)
     if values.get("times") is not None:
         entry.fail("has times, but a placement has one moment only.")
+    if values.get("between") is not None:
+        entry.fail("has between, but a placement has one moment only.")
     feature.check(world)
     return feature, objective_type
 

@@ -224,3 +224,54 @@ def test_scenes_of_moveit(write_problem, tmp_path, capsys):
     capsys.readouterr()
     assert main(["solve", files[0]]) == 2
     assert "--robot robot.urdf" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("depth, code", [(2e-5, 0), (2e-3, 1)])
+@pytest.mark.parametrize("where", ["start", "goal"])
+def test_starts_and_goals_inside_of_a_margin(
+    write_problem, tmp_path, capsys, where, depth, code
+):
+    """A little is let pass, as of an inverse kinematics at the same margin."""
+    near = -0.1 - 0.005 + depth
+    first, last = (near, -0.8) if where == "start" else (-0.8, near)
+    file = write_problem(f"""
+scene:
+  frames:
+    wall: {{position: [0.5, 0, 0], shape: "Box([1, 4, 1])"}}
+    disc: {{joint: transX, q: {first}, limits: [[-2], [2]], shape: Sphere(0.1)}}
+komo:
+  slices_per_phase: 4
+  k_order: 1
+  avoid_collisions: {{margin: 0.005}}
+objectives:
+  - {{control: 1}}
+""")
+    path = tmp_path / "path.json"
+    values = np.linspace(first, last, 5)[1:, None].tolist()
+    path.write_text(json.dumps({"joints": ["disc"], "path": values}))
+    assert main(["check", str(file), str(path)]) == code
+    out = capsys.readouterr().out
+    told = "come to 3.0 mm at 0 s" if where == "start" else "come to 3.0 mm at 1 s"
+    assert (told in out) == bool(code), out
+
+
+@pytest.mark.parametrize("bound, code", [(0.06, 0), (0.01, 1)])
+def test_bounds_between_slices(write_problem, tmp_path, capsys, bound, code):
+    """A tip passes 5 cm above a line that it is below in all slices."""
+    file = write_problem(f"""
+scene:
+  frames:
+    link: {{joint: hingeZ, q: {np.pi / 2 + 0.4}}}
+    tip: {{parent: link, position: [1, 0, 0]}}
+komo: {{slices_per_phase: 2, k_order: 1}}
+objectives:
+  - {{feature: position, frames: [tip], type: ineq, name: low, scale: [[0, 1, 0]],
+     target: [0, 0.95, 0], between: {bound}}}
+""")
+    path = tmp_path / "path.json"
+    values = [[np.pi / 2 - 0.4]] * 2
+    path.write_text(json.dumps({"joints": ["link"], "path": values}))
+    assert main(["check", str(file), str(path)]) == code
+    out = capsys.readouterr().out
+    assert "objectives between slices" in out
+    assert ("low deviates by 0.05 before 0.5 s, expected at most 0.01" in out) == code

@@ -1,0 +1,211 @@
+"""Initial paths through configurations that meet what single slices demand.
+
+A path that is pulled to its goal slice by slice ends where a joint is at its limit, or
+a closed chain is stretched, though other configurations meet the goal. They are solved
+for by themselves, from random states; those to which a straight path violates least
+are taken first.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from posewise.features import FS, Feature
+from posewise.robots.kinematics.manifold import difference, integrate
+from posewise.robots.kinematics.tree import KinematicTree
+from posewise.solvers import EQ, INEQ, solve_interruptible
+from posewise.solvers.interruptible import ProgressCallback
+
+from ..objective import OT, Objective
+from ..planning.planned_starts import passed_points
+from ..problem_spec import (
+    CompiledProblem,
+    ProblemSpec,
+    compile_chain,
+    initial_paths,
+    mode_sequence,
+    whole_path,
+)
+from .settings import SolveSettings, make_settings
+
+FEW_ITERATIONS = 8
+"""Iterations after which paths are compared (count). After one, those that come out of
+an obstacle or close a chain by themselves look like those that cannot."""
+CANDIDATES = 48
+"""Number of states from which a goal's configurations are solved for (count), each in
+milliseconds. Fewer miss the one to which a way leads."""
+NEARNESS = 0.1
+"""Scale of the distance to the configuration before, as a cost [1/rad]. A larger one
+outweighs the goal at first."""
+SAME_DISTANCE = 1e-2
+"""Distance up to which two configurations are one [rad, m]."""
+
+
+def goal_paths(
+    spec: ProblemSpec,
+    compiled: CompiledProblem,
+    x: Float[np.ndarray, "T nq"],
+    settings: SolveSettings,
+    report_progress: ProgressCallback,
+) -> list[Float[np.ndarray, "T nq"]]:
+    """Return paths straight from goal to goal, those that violate least first.
+
+    Slices in which equations single out a place are goals, and so is the last one. Each
+    is met by a configuration of its own; there is no path if none is found for one.
+
+    Args:
+        spec: the problem.
+        compiled: the problem for the solver.
+        x: a path of the solved world, whose shared coordinates are kept.
+        settings: of the solve.
+        report_progress: see `solve_interruptible`.
+    """
+    if spec.contacts:
+        return []
+    tree = mode_sequence(spec).world.kinematics().tree
+    goals = np.flatnonzero(passed_points(spec))
+    start = whole_path(spec, x)
+    paths = [start] * CANDIDATES
+    for first, last in zip(goals[:-1], goals[1:], strict=True):
+        every: dict[bytes, np.ndarray] = {}
+        longer = []
+        for rank, points in enumerate(paths):
+            key = points[first].tobytes()
+            if key not in every:
+                every[key] = _configurations(
+                    spec,
+                    start[last],
+                    points[first],
+                    int(last) - 1,
+                    settings,
+                    report_progress,
+                )
+            found = every[key]
+            if not len(found):
+                continue
+            points, goal = points.copy(), found[rank % len(found)]
+            points[first : last + 1] = _straight(
+                tree, points[first], goal, int(last - first)
+            )
+            longer.append(points)
+        paths = longer
+    unique = {points.tobytes(): points[1:] for points in paths}
+    return sorted(
+        unique.values(),
+        key=lambda path: _violation(compiled, path, settings, report_progress),
+    )
+
+
+def _straight(
+    tree: KinematicTree,
+    start: Float[np.ndarray, " nq"],
+    goal: Float[np.ndarray, " nq"],
+    steps: int,
+) -> Float[np.ndarray, "points nq"]:
+    """Return configurations from a start to a goal in equal steps."""
+    step = np.arange(steps + 1)[:, None] / steps * difference(tree, start, goal)
+    return integrate(tree, np.tile(start, (steps + 1, 1)), step)
+
+
+def _violation(
+    compiled: CompiledProblem,
+    path: Float[np.ndarray, "T nq"],
+    settings: SolveSettings,
+    report_progress: ProgressCallback,
+) -> float:
+    """Return the sum of squares of violated rows after some iterations from a path."""
+    options = replace(settings.options, max_iterations=FEW_ITERATIONS)
+    path = np.asarray(path, compiled.data.prefix.dtype)
+    end = solve_interruptible(
+        compiled.chain, compiled.data, path, options, report_progress
+    )
+    types, y = row_types(compiled), np.nan_to_num(np.asarray(end.y), posinf=1e9)
+    excess = np.where(types == EQ, y, np.maximum(y, 0.0) * (types == INEQ))
+    return float(np.sum(excess**2))
+
+
+def row_types(compiled: CompiledProblem) -> Int[np.ndarray, " rows"]:
+    """Return the type of each of all concatenated rows: EQ, INEQ or SOS."""
+    groups = zip(compiled.chain.groups, compiled.data.batches, strict=True)
+    return np.concatenate(
+        [np.repeat(np.asarray(b.types), group.num_rows) for group, b in groups]
+    )
+
+
+def _configurations(
+    spec: ProblemSpec,
+    q: Float[np.ndarray, " nq"],
+    before: Float[np.ndarray, " nq"],
+    t: int,
+    settings: SolveSettings,
+    report_progress: ProgressCallback,
+) -> Float[np.ndarray, "n nq"]:
+    """Return configurations that meet what a slice demands, the nearest first.
+
+    Args:
+        spec: the problem.
+        q: a configuration of the solved world, whose shared coordinates are kept.
+        before: the configuration that they should be near.
+        t: the slice.
+        settings: seed and tolerance.
+        report_progress: see `solve_interruptible`.
+    """
+    alone = _slice_problem(spec, q, before, t)
+    options = make_settings(alone, settings.tolerance, False, {}).options
+    compiled = compile_chain(alone)
+    columns = mode_sequence(spec).world.coordinates(alone.config.joint_names)
+    tree, found = mode_sequence(spec).world.kinematics().tree, []
+    # A path that missed its goal may end near what leads there, or far astray.
+    world, states = alone.config, []
+    for state in (q, before):
+        world.q = state[columns]
+        states += [*initial_paths(alone, settings.seed, CANDIDATES // 2)]
+    for path in states:
+        path = np.asarray(path, compiled.data.prefix.dtype)
+        end = solve_interruptible(
+            compiled.chain, compiled.data, path, options, report_progress
+        )
+        if end.violation <= settings.tolerance:
+            full = q.copy()
+            full[columns] = np.asarray(end.x)[0]
+            found.append(full)
+    return _nearest_first(tree, before, np.array(found).reshape(-1, len(q)))
+
+
+def _slice_problem(
+    spec: ProblemSpec,
+    q: Float[np.ndarray, " nq"],
+    before: Float[np.ndarray, " nq"],
+    t: int,
+) -> ProblemSpec:
+    """Return what a slice demands as a problem of its own, in the world of its mode."""
+    mode = mode_sequence(spec).at(t)
+    world = mode.config.copy()
+    world.q = q
+    if mode.joints is not None:
+        world.lock([name for name in world.joint_names if name not in mode.joints])
+    near = before[mode.config.coordinates(world.joint_names)]
+    cost = Feature(FS.qItself, (), scale=NEARNESS, target=near)
+    objectives = [Objective("nearness", cost, OT.sos, (0,))]
+    for o in spec.objectives:
+        is_posed = not o.feature.order and o.fraction is None
+        if is_posed and o.type is not OT.sos and t in o.slices:
+            feature = mode.on_active_frames(o.feature)
+            objectives.append(replace(o, feature=feature, slices=(0,), weights=None))
+    return ProblemSpec(world, 1, 1, 0, np.ones(1), tuple(objectives))
+
+
+def _nearest_first(
+    tree: KinematicTree, before: Float[np.ndarray, " nq"], found: np.ndarray
+) -> np.ndarray:
+    """Return configurations (n, nq) by their distance to one, each once."""
+    if not len(found):
+        return found
+    start = np.broadcast_to(before, found.shape)
+    far = np.abs(difference(tree, start, found)).max(1)
+    result: list[np.ndarray] = []
+    for q in found[np.argsort(far, kind="stable")]:
+        if all(np.abs(difference(tree, q, p)).max() > SAME_DISTANCE for p in result):
+            result.append(q)
+    return np.array(result)
