@@ -32,8 +32,9 @@ def stands(
 ) -> list[Float[np.ndarray, " nq"]]:
     """Return configurations from which to look for one with a hand at a pose.
 
-    The first is the present one. A mobile base stands around the pose, at the distance
-    at which the hand is from it now, and faces it.
+    The first is the present one. An arm on a fixed base begins at home, too; a mobile
+    base stands around the pose, at the distance at which the hand is from it now, and
+    faces it.
 
     Args:
         situation: before the motion.
@@ -43,7 +44,7 @@ def stands(
     """
     robot, q = situation.robot, X.q
     if not robot.base_joints:
-        return [q]
+        return [q] if np.array_equal(q, X.home) else [q, X.home]
     columns = X.coordinates(list(robot.base_joints))
     body = X.pose(X.frame_names[X.tree.joint_frame(robot.base_joints[-1])])[:3]
     ahead, here = X.pose(robot.hands[0].link)[:3] - body, q[columns]
