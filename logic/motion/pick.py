@@ -23,7 +23,7 @@ from .segment import Leg
 from .situation import Situation
 from .steps import Pick
 
-MAX_GRASPS = 12
+MAX_GRASPS = 32
 """Number of grasps for which configurations are searched."""
 
 
