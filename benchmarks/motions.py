@@ -1,6 +1,7 @@
 """Activities of robots, from goals to certified motions.
 
     python benchmarks/motions.py [--only stack ...] [--replay]
+    python benchmarks/motions.py --seeds 20 [--only drawer ...] [--replay]
 
 A mobile Panda moves among a table, a shelf and a cupboard, and two Pandas hand
 something over. An activity is solved if all its steps are done, each path is certified,
@@ -8,8 +9,12 @@ and the exact predicates confirm the goal. `first` is the first plan in this pro
 `warm` the second. Activities of one scene share their programs, which the first one
 compiles.
 
-With `--replay` the motion of some is played in MuJoCo: joints follow their positions,
-fingers press with a constant force, and friction holds what they grasp.
+With `--seeds` a Panda on a fixed base does five tasks at furniture, each planned with
+as many seeds: how many are solved, and how long they take. With `--replay` all of these
+motions are played, and count as played if the replay has no doubts.
+
+Otherwise with `--replay` the motion of some is played in MuJoCo: joints follow their
+positions, fingers press with a constant force, and friction holds what they grasp.
 """
 
 import argparse
@@ -21,7 +26,13 @@ import jax
 
 jax.config.update("jax_enable_x64", True)
 
-from staging.motion_scenes import kitchen, two_arms  # noqa: E402
+from staging.motion_scenes import (  # noqa: E402
+    door_scene,
+    drawer_scene,
+    kitchen,
+    table_scene,
+    two_arms,
+)
 
 import posewise as pw  # noqa: E402
 from posewise import logic  # noqa: E402
@@ -71,11 +82,11 @@ class Activity:
     steps: tuple = ()
     problem: logic.bddl.Problem | None = None
 
-    def plan(self, C: pw.Config) -> MotionPlan:
+    def plan(self, C: pw.Config, seed: int = 0) -> MotionPlan:
         """Return the plan."""
         if self.problem is not None:
-            return logic.solve_activity(C, self.problem, self.robot).motion
-        return logic.plan_motion(C, self.robot, list(self.steps))
+            return logic.solve_activity(C, self.problem, self.robot, seed=seed).motion
+        return logic.plan_motion(C, self.robot, list(self.steps), seed=seed)
 
 
 def stacked() -> pw.Config:
@@ -165,20 +176,100 @@ ACTIVITIES = {
         ),
     ),
 }
+SEEDED = {
+    "drawer": Activity(
+        drawer_scene,
+        "panda_link0",
+        inside("block", "drawer") & ~logic.Open("cabinet"),
+        (
+            Open("cabinet"),
+            Pick("block"),
+            Place("block", inside("block", "drawer")),
+            Close("cabinet"),
+        ),
+    ),
+    "door": Activity(
+        door_scene,
+        "panda_link0",
+        ~logic.Open("cupboard"),
+        (Open("cupboard"), Close("cupboard")),
+    ),
+    "shelf": Activity(
+        table_scene,
+        "panda_link0",
+        on("can", "shelf"),
+        (Pick("can"), Place("can", on("can", "shelf"))),
+    ),
+    "two objects": Activity(
+        table_scene,
+        "panda_link0",
+        on("can", "tray") & on("block", "tray"),
+        (
+            Pick("can"),
+            Place("can", on("can", "tray")),
+            Pick("block"),
+            Place("block", on("block", "tray")),
+        ),
+    ),
+    "push": Activity(
+        table_scene,
+        "panda_link0",
+        logic.NextTo("block", "can"),
+        (Push("block", logic.NextTo("block", "can")),),
+    ),
+}
+"""Tasks that are planned with many seeds."""
 REPLAYED = ("put away", "stack", "close the drawer")
 """Activities whose motion is played in MuJoCo."""
+
+
+def run_seeds(names: list[str], count: int, play: bool) -> None:
+    """Plan tasks with many seeds, and print a table."""
+    print(
+        "| task | steps | solved | certified | median s | slowest s | played | failed |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
+    for name in names:
+        activity, seconds, failed = SEEDED[name], [], []
+        solved = certified = played = 0
+        for seed in range(count):
+            C, started = activity.world(), time.perf_counter()
+            plan = activity.plan(C, seed)
+            seconds.append(time.perf_counter() - started)
+            good = plan.solved and activity.goal.holds(plan.world)
+            solved += good
+            certified += good and plan.is_certified
+            failed += [] if good else [f"{seed}: {plan.reason}"]
+            if play and good:
+                doubts = replay(plan).doubts
+                played += not doubts
+                failed += [f"{seed}: {doubts[0]}"] if doubts else []
+        # The first one compiles.
+        later = sorted(seconds[1:] or seconds)
+        steps = ", ".join(type(step).__name__ for step in activity.steps)
+        print(
+            f"| {name} | {steps} | {solved} of {count} | {certified}"
+            f" | {later[len(later) // 2]:.0f} | {later[-1]:.0f}"
+            f" | {played if play else 'not run'} | {'; '.join(failed)} |",
+            flush=True,
+        )
 
 
 def main() -> None:
     """Run the activities, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", nargs="+", choices=ACTIVITIES, default=ACTIVITIES)
+    parser.add_argument("--only", nargs="+", choices=[*ACTIVITIES, *SEEDED])
     parser.add_argument("--replay", action="store_true")
+    parser.add_argument("--seeds", type=int, metavar="N")
     options = parser.parse_args()
+    if options.seeds is not None:
+        run_seeds(options.only or list(SEEDED), options.seeds, options.replay)
+        return
     print("| activity | steps | solved | certified | first s | warm s | replayed |")
     print("|---|---|---|---|---|---|---|")
     solved = 0
-    for name in options.only:
+    names = options.only or list(ACTIVITIES)
+    for name in names:
         activity, seconds = ACTIVITIES[name], []
         for _ in range(2):
             started = time.perf_counter()
@@ -199,7 +290,7 @@ def main() -> None:
             f" | {seconds[1]:.1f} | {replayed} |",
             flush=True,
         )
-    print(f"{solved} of {len(list(options.only))} solved")
+    print(f"{solved} of {len(names)} solved")
 
 
 if __name__ == "__main__":

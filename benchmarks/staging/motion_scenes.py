@@ -78,3 +78,117 @@ def two_arms() -> pw.Config:
         category="stick.n.01",
     )
     return C
+
+
+def add_drawer_cabinet(C: pw.Config, pose: list[float]) -> None:
+    """Add a cabinet of 40 x 34 x 30 cm with one drawer, whose handle is a bar."""
+
+    def box(size: list[float], at: list[float]) -> tuple[pw.Box, list[float]]:
+        return pw.Box(size), [*at, 1, 0, 0, 0]
+
+    walls = [
+        box([0.4, 0.34, 0.02], [0, 0, 0.01]),
+        box([0.4, 0.34, 0.02], [0, 0, 0.29]),
+        box([0.02, 0.34, 0.26], [-0.19, 0, 0.15]),
+        box([0.02, 0.34, 0.26], [0.19, 0, 0.15]),
+        box([0.36, 0.02, 0.26], [0, 0.16, 0.15]),
+    ]
+    C.add_frame("cabinet", pose=pose, shape=walls)
+    parts = [
+        box([0.34, 0.29, 0.01], [0, 0, 0.005]),
+        box([0.01, 0.29, 0.1], [-0.165, 0, 0.06]),
+        box([0.01, 0.29, 0.1], [0.165, 0, 0.06]),
+        box([0.32, 0.01, 0.1], [0, 0.14, 0.06]),
+        box([0.35, 0.02, 0.2], [0, -0.155, 0.1]),
+        box([0.012, 0.05, 0.012], [-0.05, -0.19, 0.12]),
+        box([0.012, 0.05, 0.012], [0.05, -0.19, 0.12]),
+        box([0.14, 0.015, 0.02], [0, -0.22, 0.12]),
+    ]
+    C.add_frame(
+        "drawer",
+        "cabinet",
+        position=[0, -0.01, 0.045],
+        joint="prismatic",
+        axis=[0, -1, 0],
+        limits=[[0.0], [0.24]],
+        shape=parts,
+        mass=1.0,
+    )
+    C.mark_object("cabinet", abilities={"openable": {}})
+
+
+def add_door_cupboard(C: pw.Config, pose: list[float]) -> None:
+    """Add a cupboard of 30 x 40 x 40 cm, open towards -x, with a door on a hinge."""
+
+    def box(size: list[float], at: list[float]) -> tuple[pw.Box, list[float]]:
+        return pw.Box(size), [*at, 1, 0, 0, 0]
+
+    walls = [
+        box([0.3, 0.4, 0.02], [0, 0, 0.01]),
+        box([0.3, 0.4, 0.02], [0, 0, 0.39]),
+        box([0.3, 0.02, 0.36], [0, -0.19, 0.2]),
+        box([0.3, 0.02, 0.36], [0, 0.19, 0.2]),
+        box([0.02, 0.36, 0.36], [0.14, 0, 0.2]),
+    ]
+    C.add_frame("cupboard", pose=pose, shape=walls)
+    parts = [
+        box([0.02, 0.39, 0.39], [0, -0.2, 0]),
+        box([0.05, 0.012, 0.012], [-0.03, -0.35, 0.06]),
+        box([0.05, 0.012, 0.012], [-0.03, -0.35, -0.06]),
+        box([0.015, 0.02, 0.15], [-0.06, -0.35, 0]),
+    ]
+    C.add_frame(
+        "door",
+        "cupboard",
+        position=[-0.165, 0.2, 0.2],
+        joint="hingeZ",
+        limits=[[-1.8], [0.0]],
+        shape=parts,
+        mass=1.0,
+    )
+    C.mark_object("cupboard", abilities={"openable": {}})
+
+
+def drawer_scene() -> pw.Config:
+    """Return a Panda beside a cabinet with a drawer, and a block on the cabinet."""
+    C = pw.load("panda")
+    add_drawer_cabinet(C, [0.5, 0.33, 0, 1, 0, 0, 0])
+    C.add_object(
+        "block",
+        [pw.Box([0.05, 0.05, 0.08])],
+        pose=[0.42, 0.3, 0.34002, 1, 0, 0, 0],
+        joint="free",
+        mass=0.2,
+    )
+    return C
+
+
+def door_scene() -> pw.Config:
+    """Return a Panda before a cupboard with a door."""
+    C = pw.load("panda")
+    add_door_cupboard(C, [0.7, 0.05, 0.2, 1, 0, 0, 0])
+    return C
+
+
+def table_scene() -> pw.Config:
+    """Return a Panda with a table, a shelf of two boards, a tray and two objects."""
+    C = pw.load("panda")
+    C.add_object(
+        "table", [pw.Box([0.5, 0.6, 0.02])], pose=[0.5, -0.25, 0.09, 1, 0, 0, 0]
+    )
+    boards = [
+        (pw.Box([0.3, 0.5, 0.02]), [0, 0, 0.2, 1, 0, 0, 0]),
+        (pw.Box([0.3, 0.5, 0.02]), [0, 0, 0.55, 1, 0, 0, 0]),
+        (pw.Box([0.3, 0.02, 0.6]), [0, 0.26, 0.3, 1, 0, 0, 0]),
+        (pw.Box([0.3, 0.02, 0.6]), [0, -0.26, 0.3, 1, 0, 0, 0]),
+    ]
+    C.add_object("shelf", boards, pose=[0.55, 0.45, 0, 1, 0, 0, 0])
+    C.add_object(
+        "tray", [pw.Box([0.3, 0.2, 0.01])], pose=[0.45, -0.06, 0.105, 1, 0, 0, 0]
+    )
+    for name, shape, place in (
+        ("can", pw.Cylinder(0.1, 0.03), [0.5, -0.42, 0.15002]),
+        ("block", pw.Box([0.05, 0.05, 0.06]), [0.38, -0.3, 0.13002]),
+    ):
+        C.add_object(name, [shape], pose=[*place, 1, 0, 0, 0], joint="free", mass=0.2)
+    return C

@@ -6,13 +6,16 @@ from itertools import product
 
 import numpy as np
 
+from posewise.objectives.clearance.avoidance import TOUCH_DEPTH
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError, unknown_name
 from posewise.robots.kinematics.transforms import pose_multiply, quat_to_matrix
+from posewise.robots.simulation.masses import link_roots
 from posewise.robots.typing import FrameName
 
 from ..exact.joint_openness import Open as IsOpen
 from ..exact.joint_openness import OpeningJoint
+from ..geometry.frame_groups import find_object
 from .course import Course
 from .feasibility import why_no_grasp
 from .grasp import Grasp
@@ -24,6 +27,7 @@ from .manoeuvre import (
     finger_pairs,
     follow,
     require_certified,
+    rigid_parts,
     stands,
     with_opening,
 )
@@ -37,6 +41,8 @@ OPENINGS = (0.9, 0.7, 0.5, 0.3)
 """Fractions of a joint's range to which it is opened, tried in this order."""
 MAX_GRASPS = 24
 """Number of grasps of a door for which configurations are searched."""
+SWEEP = 13
+"""Number of values of a joint at which the parts of an object may not overlap."""
 GRASPS_TRIED = 3
 """Number of configurations that are tried for each opening."""
 
@@ -88,13 +94,25 @@ def move_joint(
             yield Blocked(f"No grasp of {link!r} can be reached without a collision.")
         for fraction in fractions:
             value = joint.closed + fraction * (joint.open - joint.closed)
+            if text := _why_stuck(situation.world, step.obj, joint.name, value):
+                yield Blocked(text)
+                continue
             ends = _end_keyframes(situation, hand, link, found, joint.name, value, seed)
             if found and not ends:
                 yield Blocked(f"The hand cannot follow {link!r} to {value:.2f}.")
             for at, grasp, end in ends[:GRASPS_TRIED]:
                 try:
                     yield _move(
-                        situation, step, number, joint, hand, grasp, at, end, seed
+                        situation,
+                        step,
+                        number,
+                        joint,
+                        value,
+                        hand,
+                        grasp,
+                        at,
+                        end,
+                        seed,
                     )
                 except Blocked as reason:
                     yield reason
@@ -105,6 +123,7 @@ def _move(
     step: Open | Close,
     number: int,
     joint: OpeningJoint,
+    value: float,
     hand: Hand,
     grasp: Grasp,
     at: Keyframe,
@@ -121,14 +140,18 @@ def _move(
     legs = grasp_legs(situation, hand, link, grasp, at)
     course = _course(situation.world, hand, joint.name)
     there, holding = follow(situation, number, legs, seed)
-    touching = situation.near_pairs(link)
+    last = situation.with_joint(joint.name, value).near_pairs(link)
+    touching = (*situation.near_pairs(link), *last)
     leg = Leg("pull", end.q, touching, course, passive=joint.name)
     carried = holding.carrying(hand, link)
     X = carried.planning_world(course)
+    # What the joint itself keeps apart was checked; straight between slices, a door
+    # that turns would cut into its frame.
+    X.ignore_collisions(*_sides(situation.world, step.obj, joint.name))
     pull = solve_segment(holding.world, X, leg, number, situation.holds, seed)
     require_certified(pull)
-    value = float(pull.passive[joint.name][-1])
-    moved = holding.at(pull.solution.path[-1]).with_joint(joint.name, value)
+    reached = float(pull.passive[joint.name][-1])
+    moved = holding.at(pull.solution.path[-1]).with_joint(joint.name, reached)
     away = release_legs(moved, hand, link, grasp, pull.solution.path[-1])
     back, after = follow(moved, number, away, seed)
     after = without_riders(after, link)
@@ -174,11 +197,40 @@ def _end_keyframes(
             rows.append((at, grasp))
             poses.append(pose)
             starts.append(with_opening(X, hand, start, grasp.width))
-    touching = finger_pairs(hand, link)
+    touching = finger_pairs(X, hand, link)
     ends = solve_keyframes(X, robot, hand.link, poses, starts, touching)
     reached = [(*row, e) for row, e in zip(rows, ends, strict=True) if e is not None]
     return sorted(
         reached, key=lambda way: way[0].cost + float(((way[2].q - way[0].q) ** 2).sum())
+    )
+
+
+def _sides(C: Config, obj: FrameName, joint: str) -> tuple[list[str], list[str]]:
+    """Return the parts of an object that a joint moves, and those that it hangs on."""
+    link, roots = moved_link(C, joint), link_roots(C.frames)
+    parent = C.frames[C.index(link)].parent
+    root = None if parent is None else roots[parent]
+    parts = [i for i in find_object(C, obj).frames if roots[i] == root]
+    return rigid_parts(C, link), [C.frame_names[i] for i in parts]
+
+
+def _why_stuck(C: Config, obj: FrameName, joint: str, value: float) -> str:
+    """Return a sentence if parts of an object hit each other as a joint moves."""
+    X = C.copy()
+    pairs = [sorted(map(X.index, pair)) for pair in product(*_sides(C, obj, joint))]
+    solid = [p for p in pairs if all(X.frames[i].geometries for i in p)]
+    if not solid:
+        return ""
+    first, depth = float(C.joint_value(joint)[0]), []
+    for q in np.linspace(first, value, SWEEP):
+        X.set_joint(joint, q)
+        found = X.contacts(np.array(solid), 0.0).values()
+        depth.append(max((-contact.distance for contact in found), default=0.0))
+    if max(depth) <= depth[0] + TOUCH_DEPTH:
+        return ""
+    return (
+        f"{joint!r} cannot move to {value:.2f}: the parts of {obj!r} overlap on the"
+        f" way by {1e3 * max(depth):.1f} mm. Check its axis, its limits and its shapes."
     )
 
 

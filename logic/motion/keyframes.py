@@ -19,7 +19,9 @@ from .robot import Robot
 TouchingPairs: TypeAlias = tuple[tuple[FrameName, FrameName], ...]
 """Pairs of frames or objects that may touch."""
 MARGIN = 5e-3
-"""Least distance of all other pairs [m]."""
+"""Least distance of all other pairs on paths [m]."""
+KEYFRAME_MARGIN = 7e-3
+"""The same in keyframes [m], so that the paths between them have room."""
 SELF_MARGIN = 1e-3
 """Least distance of the robot's own links [m]."""
 POSITION_SCALE = 100.0
@@ -90,7 +92,7 @@ def solve_keyframes(
     targets = {position: np.array(poses)[:, :3], change: first, stay: first}
     targets |= {axis: R[:, :, k] for k, axis in enumerate(axes)}
     komo.avoid_collisions(
-        MARGIN, SELF_MARGIN, allow=[(a, b, None) for a, b in touching]
+        KEYFRAME_MARGIN, SELF_MARGIN, allow=[(a, b, None) for a, b in touching]
     )
     found: list[Keyframe | None] = []
     for k in range(0, len(first), BATCH):

@@ -7,6 +7,7 @@ from jaxtyping import Float
 
 from posewise.robots.config import Config
 from posewise.robots.kinematics.transforms import quat_to_matrix
+from posewise.robots.simulation.inertia import rigid_group
 
 from .hand import Hand
 from .keyframes import Keyframe, TouchingPairs, solve_keyframes
@@ -32,8 +33,9 @@ def stands(
 ) -> list[Float[np.ndarray, " nq"]]:
     """Return configurations from which to look for one with a hand at a pose.
 
-    The first is the present one. A mobile base stands around the pose, at the distance
-    at which the hand is from it now, and faces it.
+    The first is the present one. An arm on a fixed base begins at a random one, too; a
+    mobile base stands around the pose, at the distance at which the hand is from it
+    now, and faces it.
 
     Args:
         situation: before the motion.
@@ -42,15 +44,17 @@ def stands(
         seed: of the directions.
     """
     robot, q = situation.robot, X.q
+    # Each pose has its own random numbers, so that no bad one is that of all.
+    rng = np.random.default_rng([seed, *(1e4 * np.abs(pose)).astype(int)])
     if not robot.base_joints:
-        return [q]
+        low, high = np.where(np.isfinite(X.limits), X.limits, q)
+        return [q, rng.uniform(low, high)]
     columns = X.coordinates(list(robot.base_joints))
     body = X.pose(X.frame_names[X.tree.joint_frame(robot.base_joints[-1])])[:3]
     ahead, here = X.pose(robot.hands[0].link)[:3] - body, q[columns]
     reach = float(np.clip(np.linalg.norm(ahead[:2]), 0.4, 0.8))
     facing = np.arctan2(ahead[1], ahead[0]) - here[-1]
     angle = float(np.arctan2(body[1] - pose[1], body[0] - pose[0]))
-    rng = np.random.default_rng(seed)
     found = []
     for k in range(STANDS):
         turn = angle + SPREAD * ((k + 1) // 2) * (-1) ** k + rng.uniform(-0.1, 0.1)
@@ -109,9 +113,23 @@ def with_opening(
     return q
 
 
-def finger_pairs(hand: Hand, obj: str) -> TouchingPairs:
-    """Return the pairs that touch when a hand grasps an object."""
-    return tuple((part, obj) for part in (hand.link, *hand.fingers))
+def finger_pairs(C: Config, hand: Hand, frame: str) -> TouchingPairs:
+    """Return the pairs that touch when a hand grasps an object, or a part of one."""
+    parts = [frame] if frame in C.objects else rigid_parts(C, frame)
+    return tuple(
+        (finger, part) for finger in (hand.link, *hand.fingers) for part in parts
+    )
+
+
+def rigid_parts(C: Config, link: str) -> list[str]:
+    """Return a link and what is fixed to it, such as its handle, without objects."""
+    attached = {
+        name
+        for obj in C.objects
+        if obj != link and obj in C.subtree(link)
+        for name in C.subtree(obj)
+    }
+    return [name for name in rigid_group(C, link) if name not in attached]
 
 
 def follow(

@@ -17,13 +17,13 @@ from .hand import Hand
 from .keyframes import Keyframe
 from .manoeuvre import Blocked, follow, lifted, nearby, with_opening
 from .outcome import Choice, Outcome
-from .place import place_keyframes
+from .place import place_ways
 from .reach_grasp import grasp_keyframes, grasp_legs
 from .segment import Leg
-from .situation import Situation, relative
+from .situation import Situation
 from .steps import Pick
 
-MAX_GRASPS = 12
+MAX_GRASPS = 32
 """Number of grasps for which configurations are searched."""
 
 
@@ -122,8 +122,7 @@ def _can_be_put_down(
         return True
     closed = with_opening(situation.world, hand, at.q, grasp.width)
     holding = situation.at(closed).grasped(hand, obj, grasp)
-    X_hand_obj = relative(holding.world, obj, hand.link)
-    return bool(place_keyframes(holding, hand, X_hand_obj, goals, seed))
+    return bool(place_ways(holding, hand, goals, seed))
 
 
 def _pick_by(

@@ -1,23 +1,29 @@
 """Putting an object down where predicates hold."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
+from posewise.robots.config import Config
 from posewise.robots.kinematics.transforms import pose_inverse, pose_multiply
 from posewise.robots.typing import FrameName
 
 from .feasibility import out_of_reach
 from .hand import Hand
 from .keyframes import Keyframe, solve_keyframes
-from .manoeuvre import Blocked, follow, lifted, nearby, stands
+from .manoeuvre import Blocked, follow, lifted, retreated, stands, with_opening
 from .outcome import Choice, Outcome
 from .places import find_places
-from .reach_grasp import release_legs
+from .reach_grasp import open_width, release_legs
 from .segment import Leg
-from .situation import Situation, relative
+from .situation import Situation, moved, relative
 from .steps import Place
+
+FAR = 100.0
+"""Height at which an object is out of the way of everything [m]."""
 
 
 def place_goals(
@@ -32,34 +38,87 @@ def place_goals(
     return find_places(C, robot.root, step.obj, step.predicate, seed)
 
 
-def place_keyframes(
+class PlaceWay(NamedTuple):
+    """Configurations in which a hand puts an object down."""
+
+    goal: Float[np.ndarray, "7"]
+    """World pose of the object."""
+    at: Keyframe
+    """The hand at the goal."""
+    above: Keyframe
+    """The hand above it, from where the object is lowered."""
+
+
+def place_ways(
     situation: Situation,
     hand: Hand,
-    X_hand_obj: Float[np.ndarray, "7"],
     goals: Sequence[Float[np.ndarray, "7"]],
     seed: int,
-) -> list[tuple[Keyframe, Float[np.ndarray, "7"]]]:
-    """Return configurations in which a held object is at one of some poses.
+) -> list[PlaceWay]:
+    """Return ways to put a held object down at some poses, the shortest first.
+
+    In each the hand can come from above, open, and draw back.
 
     Args:
         situation: with the object in the hand.
         hand: the hand.
-        X_hand_obj: pose of the object in the link of the hand.
         goals: world poses of the object.
         seed: of the places of a mobile base.
     """
-    X = situation.planning_world()
-    obj = situation.grips[hand.link].obj
+    grip = situation.grips[hand.link]
+    X, obj, robot = situation.planning_world(), grip.obj, situation.robot
+    opening, width = open_width(grip.grasp), grip.grasp.width
+    X_obj_hand = pose_inverse(relative(situation.world, obj, hand.link))
     rows, poses, starts = [], [], []
     for goal in goals:
-        pose = pose_multiply(goal, pose_inverse(X_hand_obj))
+        pose = pose_multiply(goal, X_obj_hand)
         for start in stands(situation, X, pose, seed):
             rows.append(goal)
             poses.append(pose)
-            starts.append(start)
+            # The open hand takes more room than the closed one.
+            starts.append(with_opening(X, hand, start, opening))
     touching = goal_pairs(situation, obj, goals)
-    found = solve_keyframes(X, situation.robot, hand.link, poses, starts, touching)
-    return [(k, goal) for k, goal in zip(found, rows, strict=True) if k is not None]
+    fixed = robot.base_joints
+
+    def solved(
+        world: Config,
+        keyframes: Sequence[Keyframe | None],
+        poses: Sequence[Float[np.ndarray, "7"]],
+        opening: float,
+    ) -> list[Keyframe | None]:
+        """Return keyframes at other poses, where those before them were solved."""
+        places = [k for k, found in enumerate(keyframes) if found is not None]
+        starts = [with_opening(X, hand, f.q, opening) for f in keyframes if f]
+        ends = solve_keyframes(
+            world, robot, hand.link, [poses[k] for k in places], starts, (), fixed
+        )
+        by_place = dict(zip(places, ends, strict=True))
+        return [by_place.get(k) for k in range(len(keyframes))]
+
+    at = solve_keyframes(X, robot, hand.link, poses, starts, touching)
+    above = solved(X, at, [lifted(pose) for pose in poses], width)
+    at = [a if b is not None else None for a, b in zip(at, above, strict=True)]
+    away = solved(
+        _without_object(situation, hand).planning_world(),
+        at,
+        [retreated(hand, pose) for pose in poses],
+        opening,
+    )
+    found = []
+    for goal, first, before, after in zip(rows, at, above, away, strict=True):
+        if first is not None and before is not None and after is not None:
+            closed = replace(first, q=with_opening(X, hand, first.q, width))
+            found.append(PlaceWay(goal, closed, before))
+    return sorted(found, key=lambda way: way.at.cost)
+
+
+def _without_object(situation: Situation, hand: Hand) -> Situation:
+    """Return the situation with what a hand holds out of the way of everything."""
+    obj = situation.grips[hand.link].obj
+    released = situation.released(hand)
+    world = released.world
+    world.set_pose(obj, moved(world.pose(obj), np.array([0.0, 0.0, FAR])))
+    return released.with_world(world)
 
 
 def goal_pairs(
@@ -98,13 +157,12 @@ def place(
     if far := out_of_reach(situation.world, situation.robot, hand, step.obj, goals):
         yield Blocked(f"{step.obj!r} is to be put down, at the nearest, {far}")
         return
-    X_hand_obj = relative(situation.world, step.obj, hand.link)
-    found = place_keyframes(situation, hand, X_hand_obj, goals, seed)
-    if not found:
+    ways = place_ways(situation, hand, goals, seed)
+    if not ways:
         yield Blocked(f"No place of {step.obj!r} can be reached without a collision.")
-    for keyframe, goal in sorted(found, key=lambda f: f[0].cost):
+    for way in ways:
         try:
-            yield _place_at(situation, step, number, hand, goal, keyframe, seed)
+            yield _place_at(situation, step, number, hand, way, seed)
         except Blocked as reason:
             yield reason
 
@@ -114,8 +172,7 @@ def _place_at(
     step: Place,
     number: int,
     hand: Hand,
-    goal: Float[np.ndarray, "7"],
-    at: Keyframe,
+    way: PlaceWay,
     seed: int,
 ) -> Outcome:
     """Return the outcome of one place.
@@ -123,18 +180,11 @@ def _place_at(
     Raises:
         Blocked: when it does not work.
     """
-    X = situation.planning_world()
-    grip = situation.grips[hand.link]
-    pose = pose_multiply(
-        goal, pose_inverse(relative(situation.world, step.obj, hand.link))
-    )
-    resting = goal_pairs(situation, step.obj, [goal])
-    above = nearby(situation, X, hand, lifted(pose), at.q)
-    if above is None:
-        raise Blocked(f"{step.obj!r} cannot come from above.")
+    grip, at = situation.grips[hand.link], way.at
+    resting = goal_pairs(situation, step.obj, [way.goal])
     left = situation.at(at.q).released(hand)
     away = release_legs(left, hand, step.obj, grip.grasp, at.q)
-    legs = [Leg("carry", above.q), Leg("lower", at.q, resting)]
+    legs = [Leg("carry", way.above.q), Leg("lower", at.q, resting)]
     there, down = follow(situation, number, legs, seed)
     back, after = follow(down.released(hand), number, away, seed)
     effect = step.predicate.holds(after.world)

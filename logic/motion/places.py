@@ -16,12 +16,14 @@ from ..exact.support import OnTopOf
 from ..formulas.predicate import Predicate
 from ..planning.dnf_search import branches, object_names
 
-ROUNDS = 4
-"""Number of times that surfaces are sampled; each begins with another orientation."""
-POSES_PER_ROUND = 3
-"""Number of poses that are kept of each."""
-MAX_SAMPLES = 60
-"""Number of poses that are checked exactly, in each round."""
+ROUNDS = 3
+"""Number of times that surfaces are sampled, in all orientations; the first that finds
+poses is the last."""
+MAX_PLACES = 32
+"""Number of poses that are kept, spread out. With fewer a hand fits at none of them now
+and then, with more each grasp is checked longer."""
+TURN_DISTANCE = 0.1
+"""Distance that counts as much as a turn by half when poses are spread out [m]."""
 MAX_BRANCHES = 4
 """Number of alternatives of a formula that are tried."""
 EDGE = 0.015
@@ -45,7 +47,7 @@ def find_places(
         predicate: that is to hold.
         seed: of the samples.
     """
-    world, found = C.copy(), []
+    world = C.copy()
     chosen = islice(branches(predicate, C), MAX_BRANCHES)
     # Places at an edge hold by the rules, but tip over when they are touched.
     for branch, is_steady in product(list(chosen), (True, False)):
@@ -53,17 +55,30 @@ def find_places(
         for k in range(ROUNDS):
             candidates = PlacementCandidates(world, obj, (), (robot,))
             rng = np.random.default_rng(seed + k)
-            poses = islice(candidates.poses(literals, rng, False), MAX_SAMPLES)
-            good = (
+            found = [
                 pose
-                for pose in poses
+                for pose in candidates.poses(literals, rng, False)
                 if _holds_at(C, obj, pose, predicate)
                 and (not is_steady or _is_steady(C, obj, pose, literals))
-            )
-            found += list(islice(good, POSES_PER_ROUND))
-        if found:
-            return found
+            ]
+            if found:
+                return _spread(found)
     return list(_optimised(C, obj, predicate, seed))
+
+
+def _spread(
+    poses: Sequence[Float[np.ndarray, "7"]],
+) -> list[Float[np.ndarray, "7"]]:
+    """Return the first pose, and each time the one farthest from all before it."""
+    points, quaternions = np.array(poses)[:, :3], np.array(poses)[:, 3:]
+    chosen, distance = [0], np.full(len(poses), np.inf)
+    while len(chosen) < min(MAX_PLACES, len(poses)):
+        last = chosen[-1]
+        turned = 1 - np.abs(quaternions @ quaternions[last])
+        away = np.linalg.norm(points - points[last], axis=1) + TURN_DISTANCE * turned
+        distance = np.minimum(distance, away)
+        chosen.append(int(distance.argmax()))
+    return [poses[k] for k in chosen]
 
 
 def _holds_at(

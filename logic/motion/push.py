@@ -20,7 +20,7 @@ from .course import Course
 from .grasp import Grasp
 from .grasps import PALM_GAP
 from .hand import PAD_DEPTH, Hand
-from .keyframes import MARGIN, Keyframe, solve_keyframes
+from .keyframes import KEYFRAME_MARGIN, Keyframe, solve_keyframes
 from .manoeuvre import (
     Blocked,
     finger_pairs,
@@ -120,7 +120,7 @@ def _contacts(
             rows.append(Grasp(contact, CLOSED_WIDTH, name="pushed"))
             poses.append(pose)
             starts.append(with_opening(X, hand, start, CLOSED_WIDTH))
-    touching = finger_pairs(hand, step.obj)
+    touching = finger_pairs(X, hand, step.obj)
     found = solve_keyframes(X, situation.robot, hand.link, poses, starts, touching)
     pairs = [(g, k) for g, k in zip(rows, found, strict=True) if k is not None]
     return sorted(pairs, key=lambda pair: pair[1].cost)
@@ -140,10 +140,10 @@ def _gripper_poses(
             R = np.stack([x, np.cross(palm, x), palm], -1)
             front = _finger_front(situation, hand, R, ahead)
             # The palm stays above the object, and the fingers above its support.
-            lowest = low[2] + MARGIN + PAD_DEPTH + 2e-3
+            lowest = low[2] + KEYFRAME_MARGIN + PAD_DEPTH + 2e-3
             over = high[2] - hand.finger_length + PALM_GAP if palm[2] > 0.5 else lowest
             height = max(middle[2], lowest, over)
-            if height > high[2] - MARGIN:
+            if height > high[2] - KEYFRAME_MARGIN:
                 continue
             point = (
                 np.array([*middle[:2], height]) - (behind + front + CONTACT_GAP) * ahead
@@ -197,7 +197,7 @@ def _push_by(
     before = nearby(situation, X, hand, moved(pose, back), at.q)
     if before is None:
         raise Blocked(f"The hand cannot come behind {obj!r}.")
-    sliding, touching = situation.near_pairs(obj), finger_pairs(hand, obj)
+    sliding, touching = situation.near_pairs(obj), finger_pairs(X, hand, obj)
     pushing = situation.at(at.q).grasped(hand, obj, contact)
     Y = pushing.planning_world()
     starts = [at.q, *stands(pushing, Y, moved(pose, offset), seed)]

@@ -57,7 +57,7 @@ def grasp_keyframes(
                 rows.append(turned)
                 poses.append(pose)
                 starts.append(with_opening(X, hand, start, open_width(grasp)))
-    touching = finger_pairs(hand, frame)
+    touching = finger_pairs(situation.world, hand, frame)
     robot = situation.robot
     found = solve_keyframes(X, robot, hand.link, poses, starts, touching, fixed)
     pairs = [(k, g) for k, g in zip(found, rows, strict=True) if k is not None]
@@ -82,7 +82,7 @@ def grasp_legs(
     before = nearby(situation, X, hand, retreated(hand, pose), at.q, fixed=fixed)
     if before is None:
         raise Blocked(f"The hand cannot come to {frame!r}, {grasp.name}.")
-    touching = finger_pairs(hand, frame)
+    touching = finger_pairs(situation.world, hand, frame)
     return (
         Leg("reach", before.q),
         Leg("approach", at.q, touching),
@@ -122,7 +122,7 @@ def release_legs(
     away = nearby(situation, X, hand, retreated(hand, pose), opened, fixed=fixed)
     if away is None:
         raise Blocked(f"The hand cannot come away from {frame!r}.")
-    touching = finger_pairs(hand, frame)
+    touching = finger_pairs(situation.world, hand, frame)
     return (
         Leg("open", opened, touching, hand=hand.link),
         Leg("retreat", away.q, touching),

@@ -6,6 +6,8 @@ Fingers press with a constant force from where they close until they open. Nothi
 is driven: objects lie and are held by contact alone, doors by the hand.
 """
 
+import copy
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -15,6 +17,7 @@ from jaxtyping import Float, Int
 
 from posewise.objectives.objective import ObjectiveError
 from posewise.robots.config import Config
+from posewise.robots.errors import ProblemWarning
 from posewise.robots.simulation.model import TIMESTEP
 from posewise.robots.simulation.motion import check_stable
 from posewise.robots.simulation.mujoco_extra import import_mujoco
@@ -23,16 +26,28 @@ from posewise.robots.validation import number
 
 from .hand import Hand
 from .plan import MotionPlan
+from .replay_doubts import (
+    Checkpoint,
+    Effect,
+    effect_doubts,
+    effects_at_end,
+    replay_doubts,
+)
 
 BANDWIDTH = 60.0
 """Natural frequency of the controller of each joint [rad/s]. Larger ones follow more
 exactly, and shake at contacts."""
 GRIP_FORCE = 40.0
 """Force of each finger [N]."""
+FINGER_INERTIA = 1.0
+"""Inertia of the drive of each finger [kg]. With less, a finger of some grams that
+begins to press passes through a thin handle within one time step."""
 PAUSE = 0.4
-"""Time in which the robot rests while fingers close or open [s]."""
+"""Time in which the robot rests after fingers close, and around their opening [s]."""
 SETTLE = 0.5
 """Time after the motion [s]."""
+SAMPLE_STEPS = 25
+"""Number of steps of the simulation between two samples that are returned."""
 DOOR_DAMPING = 2.0
 """Damping of doors and drawers [N s/m, N m s/rad]."""
 
@@ -50,15 +65,20 @@ class Replay:
     error: float
     """Largest distance of a joint of the arm or the base from its position on the path
     [rad, m]."""
+    effects: tuple[Effect, ...] = ()
+    """The effects of the plan at its end, with reasons."""
+    doubts: tuple[str, ...] = ()
+    """Sentences on what went otherwise than planned; none: the motion ends well."""
 
-
-class _Moment(NamedTuple):
-    """The positions to follow at one moment."""
-
-    q: Float[np.ndarray, " n"]
-    velocity: Float[np.ndarray, " n"]
-    gripping: frozenset[str]
-    """Joints of the fingers that press."""
+    def report(self) -> str:
+        """Return how the motion ends: effects, the error of the joints, and doubts."""
+        end = "otherwise than planned" if self.doubts else "as planned"
+        lines = [
+            f"REPLAYED: {self.times[-1]:.1f} s, {end}.",
+            f"Joints are at most {1e3 * self.error:.1f} mrad or mm from the path.",
+            *(f"{'+' if e.holds else '-'} {e.reason}" for e in self.effects),
+        ]
+        return "\n".join([*lines, *(f"! {doubt}" for doubt in self.doubts)])
 
 
 def replay(plan: MotionPlan, *, slowness: float = 1.5) -> Replay:
@@ -69,6 +89,11 @@ def replay(plan: MotionPlan, *, slowness: float = 1.5) -> Replay:
     Args:
         plan: the plan.
         slowness: ratio of the simulated duration of each path to the planned one.
+
+    Returns:
+        The motion. Its `doubts`, of objects that fall, slip or end elsewhere, of joints
+        that lag behind, doors that do not follow the hand, and effects that do not hold
+        at the end, are warnings, too.
 
     Raises:
         ObjectiveError: for a plan in which nothing moves, or a slowness < 1.
@@ -81,15 +106,33 @@ def replay(plan: MotionPlan, *, slowness: float = 1.5) -> Replay:
     passive = {j: None for segment in plan.segments for j in segment.passive}
     twin = Twin(C, movable_joints=[*plan.joints, *passive])
     driver = _Driver(twin, plan, tuple(passive))
-    samples, error = [], 0.0
+    samples, checkpoints = [], []
+    lag = np.zeros(len(driver.arm))
     for k, moment in enumerate(_moments(plan, slowness)):
-        error = max(error, driver.step(moment))
-        if k % 25 == 0:
+        lag = np.maximum(lag, driver.step(moment))
+        if k % SAMPLE_STEPS == 0:
             samples.append(driver.q)
-    world = C.copy()
-    world.q = driver.q
-    times = 25 * TIMESTEP * np.arange(len(samples))
-    return Replay(world, times, np.array(samples), error)
+        if moment.ends_segment:
+            checkpoints.append(Checkpoint(driver.world, driver.largest(lag)))
+            lag = np.zeros_like(lag)
+    world, times = driver.world, SAMPLE_STEPS * TIMESTEP * np.arange(len(samples))
+    effects = effects_at_end(plan, world)
+    doubts = (*replay_doubts(plan, checkpoints), *effect_doubts(effects))
+    for doubt in doubts:
+        warnings.warn(doubt, ProblemWarning, stacklevel=2)
+    error = max(checkpoint.lag[1] for checkpoint in checkpoints)
+    return Replay(world, times, np.array(samples), error, effects, doubts)
+
+
+class _Moment(NamedTuple):
+    """The positions to follow at one moment."""
+
+    q: Float[np.ndarray, " n"]
+    velocity: Float[np.ndarray, " n"]
+    gripping: frozenset[str]
+    """Joints of the fingers that press."""
+    ends_segment: bool = False
+    """Whether a segment of the plan, with the rest after it, ends here."""
 
 
 def _moments(plan: MotionPlan, slowness: float) -> Iterator[_Moment]:
@@ -97,22 +140,27 @@ def _moments(plan: MotionPlan, slowness: float) -> Iterator[_Moment]:
     gripping: frozenset[str] = frozenset()
     q, still = plan.path[0], np.zeros_like(plan.path[0])
     joint_of = {hand.link: hand.joint for hand in plan.hands}
-    for result in plan.steps:
-        for segment in result.segments:
-            moved = set() if segment.hand is None else {joint_of[segment.hand]}
-            if segment.name == "open":
-                gripping -= moved
-            motion = segment.solution.resample(TIMESTEP / slowness)
-            for row, speed in zip(motion.positions, motion.velocities, strict=True):
-                yield _Moment(row, speed / slowness, gripping)
-            q = motion.positions[-1]
-            if segment.name == "close":
-                gripping |= moved
-            if segment.name in ("close", "open"):
-                for _ in range(round(PAUSE / TIMESTEP)):
-                    yield _Moment(q, still, gripping)
-    for _ in range(round(SETTLE / TIMESTEP)):
-        yield _Moment(q, still, gripping)
+
+    def rest(duration: float) -> list[_Moment]:
+        return [_Moment(q, still, gripping)] * round(duration / TIMESTEP)
+
+    for k, segment in enumerate(plan.segments):
+        moved = set() if segment.hand is None else {joint_of[segment.hand]}
+        if segment.name == "open":
+            # What a hand still pulls would go on when it is let go.
+            yield from rest(PAUSE)
+            gripping -= moved
+        motion = segment.solution.resample(TIMESTEP / slowness)
+        for row, speed in zip(motion.positions, motion.velocities, strict=True):
+            yield _Moment(row, speed / slowness, gripping)
+        q = motion.positions[-1]
+        if segment.name == "close":
+            gripping |= moved
+        if segment.name in ("close", "open"):
+            yield from rest(PAUSE)
+        if k == len(plan.segments) - 1:
+            yield from rest(SETTLE)
+        yield _Moment(q, still, gripping, ends_segment=True)
 
 
 class _Driver:
@@ -120,15 +168,18 @@ class _Driver:
 
     def __init__(self, twin: Twin, plan: MotionPlan, passive: tuple[str, ...]) -> None:
         self.mujoco, self.twin, self.C = import_mujoco("A replay"), twin, plan.start
-        self.model: Any = twin.model
+        # A copy, because equal worlds share the model.
+        self.model: Any = copy.copy(twin.model)
         self.data = self.mujoco.MjData(self.model)
-        self.data.qpos[:] = twin.qpos()
         self.columns = self.C.coordinates(list(plan.joints))
         fingers = {hand.joint: self._finger_dofs(hand) for hand in plan.hands}
         self.fingers = fingers
         own = {i for joint in plan.joints for i in self._dofs(joint)}
         self.arm = np.array(sorted(own - {i for f in fingers.values() for i in f}))
         closing = [i for f in fingers.values() for i in f]
+        self.model.dof_armature[closing] = FINGER_INERTIA
+        self.mujoco.mj_setConst(self.model, self.data)
+        self.data.qpos[:] = twin.qpos()
         self.motors = np.array([*self.arm, *closing], int)
         self.doors = np.array([i for j in passive for i in self._dofs(j)], int)
         self.signs = {hand.joint: np.sign(hand.slope) for hand in plan.hands}
@@ -139,8 +190,22 @@ class _Driver:
         """Coordinates of the world."""
         return self.twin.q(np.array(self.data.qpos))
 
-    def step(self, moment: _Moment) -> float:
-        """Advance by one step, and return the largest error of the arm [rad, m]."""
+    @property
+    def world(self) -> Config:
+        """The world in its present state."""
+        world = self.C.copy()
+        world.q = self.q
+        return world
+
+    def largest(self, lag: Float[np.ndarray, " arm"]) -> tuple[str, float]:
+        """Return the joint of the arm with the largest error, and the error."""
+        k = int(lag.argmax())
+        joint = self.model.joint(int(self.model.dof_jntid[self.arm[k]]))
+        frame = int(joint.name.split(".")[0])
+        return self.C.tree.joint(frame).name, float(lag[k])
+
+    def step(self, moment: _Moment) -> Float[np.ndarray, " arm"]:
+        """Advance by one step, and return the error of each joint [rad, m]."""
         mujoco, data = self.mujoco, self.data
         target = self.C.q
         target[self.columns] = moment.q
@@ -166,7 +231,7 @@ class _Driver:
         data.qfrc_applied[self.doors] -= DOOR_DAMPING * data.qvel[self.doors]
         mujoco.mj_step(self.model, data)
         check_stable(mujoco, [data])
-        return float(np.abs(error[self.arm]).max())
+        return np.abs(error[self.arm])
 
     def _dofs(self, joint: str) -> list[int]:
         """Return MuJoCo's degrees of freedom of a joint."""

@@ -114,14 +114,28 @@ def solve_segment(
     follow_course(komo, leg.course)
     allow = [(a, b, None) for a, b in leg.touching]
     komo.avoid_collisions(MARGIN, SELF_MARGIN, allow=allow)
-    komo.initialize_waypoints(end[None])
-    solution = komo.solve(seed, PATH_STARTS, progress=False)
+    # The straight path is the smoothest. Where it is free, there is nothing to search,
+    # and from a path that just keeps a margin solves now and then move far.
+    komo.initialize(_straight(X.q, end))
+    solution = komo.solve(seed, 1, progress=False, max_iterations=1)
+    if not solution.feasible:
+        komo.initialize_waypoints(end[None])
+        solution = komo.solve(seed, PATH_STARTS, progress=False)
     segment = Segment(leg.name, step, solution, world, leg.touching, leg.hand)
     if leg.passive is None or leg.course is None:
         return segment
     first = float(world.joint_value(leg.passive)[0])
     moved = [leg.course.progress(world, segment.world_at(t)) for t in range(SLICES)]
     return replace(segment, passive={leg.passive: first + np.array(moved)})
+
+
+def _straight(
+    start: Float[np.ndarray, " nq"], end: Float[np.ndarray, " nq"]
+) -> Float[np.ndarray, "T nq"]:
+    """Return the straight path of least acceleration, at rest at both ends."""
+    # The last two slices are the same, so that the path ends at rest.
+    s = np.minimum(np.arange(1, SLICES + 1) / (SLICES - 1), 1.0)[:, None]
+    return start + (3 * s**2 - 2 * s**3) * (end - start)
 
 
 def speed_limits(C: Config) -> Float[np.ndarray, " nq"]:

@@ -16,11 +16,11 @@ from ..formulas.predicate import Predicate
 from .course import Course
 from .grasp import Grasp
 from .hand import Hand
-from .keyframes import MARGIN, TouchingPairs
+from .keyframes import KEYFRAME_MARGIN, TouchingPairs
 from .planning_world import planning_world
 from .robot import Robot
 
-NEAR = 1.2 * MARGIN
+NEAR = 1.2 * KEYFRAME_MARGIN
 """Distance of what rests on or beside something up to which it may touch it [m]."""
 
 

@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,15 @@ from helpers.gantry import gantry_world
 import posewise as pw
 from posewise import logic
 from posewise.logic.errors import PredicateError
-from posewise.logic.motion import Grasp, Hold, MotionStatus, Pick, Place, Until
+from posewise.logic.motion import (
+    Grasp,
+    Hold,
+    MotionStatus,
+    Pick,
+    Place,
+    Until,
+    replay,
+)
 from posewise.logic.motion.feasibility import out_of_reach
 from posewise.logic.motion.floating import stands_on_nothing
 from posewise.logic.motion.robot import find_robot
@@ -126,6 +135,49 @@ def test_what_is_put_into_the_air_is_told(monkeypatch):
         plan = logic.plan_motion(gantry_world(), "gantry", steps)
     assert plan.solved and len(plan.doubts) == 1
     assert f"! {plan.doubts[0]}" in plan.report()
+
+
+def slip(C: pw.Config) -> None:
+    for name in ("block", "left", "right"):
+        C.set_attributes(name, contact_friction=0.01)
+
+
+def add_wall(C: pw.Config) -> None:
+    wall = pw.Box([0.02, 0.6, 0.6])
+    C.add_frame("wall", position=[-0.05, 0.1, 0.3], shape=wall, contact=1)
+
+
+FALLS = "20.0 cm below its planned place"
+REPLAYS = {
+    "as planned": (lambda C: None, ()),
+    "no friction": (
+        slip,
+        ("In 'lift' of step 0 .*'block' slips out of 'hand'", "OnTo"),
+    ),
+    "no shelf": (lambda C: C.set_contact("high", 0), (f"'block' falls: .*{FALLS}", "")),
+    "a wall": (
+        add_wall,
+        ("'carry' .*'gantry' is up to 2.. mrad", "slips in", "At the"),
+    ),
+}
+"""What a world has that the planned one had not, and what its replay tells."""
+
+
+@pytest.mark.parametrize("case", REPLAYS)
+def test_a_replay_judges_itself(plan, case):
+    pytest.importorskip("mujoco", reason="needs the extra `mujoco`")
+    change, told = REPLAYS[case]
+    C = plan.start.copy()
+    change(C)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        played = replay(replace(plan, start=C))
+    assert [str(w.message) for w in caught] == [*played.doubts]
+    assert len(told) == len(played.doubts), played.doubts
+    assert all(map(re.search, told, played.doubts)), played.doubts
+    ends_well = logic.OnTopOf("block", "high").holds(played.world)
+    assert ends_well is not bool(told)
+    assert ("otherwise" in played.report()) is bool(told)
 
 
 def test_what_is_held_moves_with_the_hand(plan):

@@ -1,0 +1,162 @@
+"""Doubts about a replay: what MuJoCo's world does otherwise than the plan's.
+
+Both are compared at the end of each path. What goes wrong is told once, where it first
+shows, since all that comes after follows from it.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from posewise.robots.config import Config
+from posewise.robots.kinematics.transforms import quat_to_matrix
+from posewise.robots.typing import FrameName
+
+from ..exact.joint_openness import Open as IsOpen
+from ..formulas.messages import format_predicate
+from ..formulas.predicate import Predicate
+from ..geometry.messages import length
+from .plan import MotionPlan
+from .segment import Segment
+from .situation import relative
+from .steps import Close, Open, Place, Push, Until
+
+MAX_LAG = 0.02
+"""Distance of a joint from the plan that is told [rad, m]. Arms that touch nothing stay
+within 0.002, at contacts within 0.01."""
+MAX_SHIFT = 0.02
+"""Distance of an object from its planned place that is told [m]; less tells of objects
+that settle or give way to a finger."""
+MAX_FALL = 0.05
+"""Height below the planned place from which an object has fallen [m]."""
+MAX_TILT = 0.3
+"""Angle between the planned and the true vertical of an object that is told [rad]."""
+
+
+class Checkpoint(NamedTuple):
+    """The simulation at the end of a path."""
+
+    world: Config
+    lag: tuple[str, float]
+    """The joint of the robot that was farthest from the path, and how far [rad, m]."""
+
+
+@dataclass(frozen=True)
+class Effect:
+    """Whether an effect of a plan holds after its replay."""
+
+    predicate: Predicate
+    holds: bool
+    reason: str
+
+
+def effects_at_end(plan: MotionPlan, world: Config) -> tuple[Effect, ...]:
+    """Return the effects of all steps that hold at the end of a plan, in a world."""
+    wanted: list[Predicate] = []
+    for result in plan.steps:
+        match result.step:
+            case Place(_, predicate) | Push(_, predicate) | Until(predicate):
+                wanted.append(predicate)
+            case Open(obj):
+                wanted.append(IsOpen(obj))
+            case Close(obj):
+                wanted.append(~IsOpen(obj))
+    return tuple(
+        Effect(p, p.holds(world), p.explain(world))
+        for p in wanted
+        if p.holds(plan.world)
+    )
+
+
+def effect_doubts(effects: Sequence[Effect]) -> Iterator[str]:
+    """Yield a sentence for each effect that does not hold."""
+    for effect in effects:
+        if not effect.holds:
+            name = format_predicate(effect.predicate)
+            yield f"At the end {name} does not hold: {effect.reason}"
+
+
+def replay_doubts(plan: MotionPlan, checkpoints: Sequence[Checkpoint]) -> Iterator[str]:
+    """Yield a sentence for each joint and object that leaves the plan, at first.
+
+    Args:
+        plan: the plan.
+        checkpoints: the simulation at the end of each of its segments.
+    """
+    told: set[str] = set()
+    for segment, checkpoint in zip(plan.segments, checkpoints, strict=True):
+        planned, world = segment.world_at(-1), checkpoint.world
+        step = type(plan.steps[segment.step].step).__name__
+        when = f"In {segment.name!r} of step {segment.step} ({step})"
+        for name, doubt in (
+            ("robot", _lag(checkpoint.lag)),
+            *_doors(plan, planned, world),
+            *_objects(plan, segment, planned, world),
+        ):
+            if doubt and name not in told:
+                told.add(name)
+                yield f"{when}, {doubt}"
+
+
+def _lag(lag: tuple[str, float]) -> str:
+    joint, distance = lag
+    if distance <= MAX_LAG:
+        return ""
+    return (
+        f"{joint!r} is up to {1e3 * distance:.0f} mrad or mm from its path: something"
+        " is in its way, or holds it back. Look at the world there, or replay more"
+        " slowly (slowness)."
+    )
+
+
+def _doors(
+    plan: MotionPlan, planned: Config, world: Config
+) -> Iterator[tuple[str, str]]:
+    """Yield joints of doors and drawers, with a sentence if they do not follow."""
+    for joint in dict.fromkeys(j for s in plan.segments for j in s.passive):
+        wanted, real = (float(C.joint_value(joint)[0]) for C in (planned, world))
+        if abs(wanted - real) > MAX_LAG:
+            yield (
+                joint,
+                f"{joint!r} does not follow the hand: it is at {real:.3f}, and planned"
+                f" at {wanted:.3f}.",
+            )
+
+
+def _objects(
+    plan: MotionPlan, segment: Segment, planned: Config, world: Config
+) -> Iterator[tuple[str, str]]:
+    """Yield loose objects, with a sentence if they are not where they should be."""
+    for obj in _loose(plan.start):
+        hand = next((h for h in plan.hands if obj in planned.subtree(h.link)), None)
+        frame = "world" if hand is None else hand.link
+        wanted, real = relative(planned, obj, frame), relative(world, obj, frame)
+        shift = float(np.linalg.norm(real[:3] - wanted[:3]))
+        # The object's axis that is vertical in the plan.
+        up = quat_to_matrix(wanted[3:])[2] @ quat_to_matrix(real[3:])[2]
+        fall = planned.pose(obj)[2] - world.pose(obj)[2]
+        if hand is not None and shift > MAX_SHIFT:
+            is_lost = " out of" if shift > MAX_FALL else " in"
+            text = f"slips{is_lost} {hand.link!r}, by {length(shift)}"
+        elif fall > MAX_FALL:
+            text = f"falls: it is {length(fall)} below its planned place"
+        elif shift > MAX_SHIFT:
+            text = f"is {length(shift)} from its planned place"
+        elif hand is None and up < np.cos(MAX_TILT):
+            text = f"tips over, by {np.degrees(np.arccos(max(up, -1.0))):.0f}°"
+        else:
+            continue
+        yield obj, f"{obj!r} {text}."
+
+
+def _loose(C: Config) -> list[FrameName]:
+    """Return the frames on free joints that move."""
+    return [
+        frame.name
+        for frame in C.frames
+        if frame.joint is not None
+        and frame.joint.type == "free"
+        and frame.joint.name in C.joint_names
+    ]
