@@ -191,7 +191,7 @@ class Config:
     def add_frame(
         self,
         name: str,
-        parent: FrameName = "world",
+        parent: FrameName | None = "world",
         *,
         position: VectorLike | None = None,
         quaternion: VectorLike | None = None,
@@ -216,7 +216,7 @@ class Config:
 
         Args:
             name: a name not in use yet.
-            parent: the frame it is attached to.
+            parent: the frame it is attached to; None: none.
             position: of the origin in the parent (3,) [m].
             quaternion: of the origin in the parent (4,); it is normalised.
             pose: both at once (7,); instead of position and quaternion.
@@ -259,7 +259,7 @@ class Config:
         self,
         path: StrPath,
         prefix: str = "",
-        parent: FrameName = "world",
+        parent: FrameName | None = "world",
         pose: PoseLike | None = None,
         joint: JointTypeName | None = None,
         *,
@@ -275,7 +275,7 @@ class Config:
         Args:
             path: the file.
             prefix: put before every frame and joint name.
-            parent: the frame that the model's root is attached to.
+            parent: the frame that the model's root is attached to; None: none.
             pose: of the model's root in the parent (7,).
             joint: "free" for a movable model, else see `add_model`.
             packages: folders of ROS packages by name, for meshes of URDF files at
@@ -305,7 +305,7 @@ class Config:
         self,
         text: str,
         prefix: str = "",
-        parent: FrameName = "world",
+        parent: FrameName | None = "world",
         pose: PoseLike | None = None,
         joint: JointTypeName | None = None,
         *,
@@ -346,7 +346,7 @@ class Config:
         self,
         model: Model,
         prefix: str = "",
-        parent: FrameName = "world",
+        parent: FrameName | None = "world",
         pose: PoseLike | None = None,
         joint: JointTypeName | None = None,
         *,
@@ -358,7 +358,7 @@ class Config:
         Args:
             model: as `read_urdf` and the other readers return it.
             prefix: put before every frame and joint name.
-            parent: the frame that the model's roots are attached to.
+            parent: the frame that the model's roots are attached to; None: none.
             pose: of the model's root in the parent (7,).
             joint: type of a joint for roots that have none.
             duplicates: whether frames may have names that are in use.
@@ -397,7 +397,7 @@ class Config:
         self,
         name: ModelName,
         prefix: str = "",
-        parent: FrameName = "world",
+        parent: FrameName | None = "world",
         pose: PoseLike | None = None,
         joint: JointTypeName | None = None,
     ) -> tuple[str, ...]:
@@ -591,7 +591,7 @@ class Config:
         return np.concatenate([tree.forward_pass.frames.p, tree.quaternions], -1)[:-1]
 
     def set_pose(
-        self, frame: FrameName, pose: PoseLike, relative_to: FrameName = "world"
+        self, frame: FrameName, pose: PoseLike, relative_to: FrameName | None = None
     ) -> None:
         """Move a frame: set its joint's value, or the origin of a rigid frame.
 
@@ -600,7 +600,7 @@ class Config:
         Args:
             frame: the frame.
             pose: (7,) in `relative_to`.
-            relative_to: any frame.
+            relative_to: any frame; None: the fixed origin, as in `pose`.
 
         Raises:
             ConfigError: when the frame's joint cannot reach the pose.
@@ -1217,7 +1217,7 @@ class Config:
         name: str,
         parts: Sequence[Part] = (),
         *,
-        parent: FrameName = "world",
+        parent: FrameName | None = "world",
         pose: PoseLike | None = None,
         joint: JointTypeName | None = None,
         com: VectorLike | None = None,
@@ -1355,7 +1355,7 @@ class Config:
     def add_camera(
         self,
         name: str,
-        parent: FrameName = "world",
+        parent: FrameName | None = "world",
         *,
         position: VectorLike | None = None,
         quaternion: VectorLike | None = None,
