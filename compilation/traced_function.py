@@ -26,7 +26,7 @@ from .precision import full_matmul_precision
 CUSTOM_DERIVATIVES = "custom_jvp_call", "custom_vjp_call"
 """Primitives with a rule for derivatives, a new Python object in each trace."""
 JAX_SOURCES = f" at {Path(jax.__file__).parent}{os.sep}"
-"""What JAX notes of the source of its own functions, whose rules never change."""
+"""Note of JAX about the source of functions in JAX, whose rules never change."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class TracedFunction:
     """A function of arrays, as it was when it was traced."""
 
     digest: str
-    """Of all operations and numbers."""
+    """Digest of all operations and numbers."""
     opaque: tuple[Any, ...]
     """Python objects that the function calls when it runs."""
     jaxpr: ClosedJaxpr = field(compare=False, repr=False)

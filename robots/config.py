@@ -1457,9 +1457,10 @@ class Config:
     ) -> "Figure":
         """Return a still picture of the world, which a notebook shows.
 
-        It frames what is drawn, without floors below it, and without a ground much
-        larger than all else. Bodies without a colour get one each, and the floor has a
-        grid. Walls of containers that hide what is inside are translucent. Neither a
+        Links that have shapes for collision only are drawn by these. The picture frames
+        what is drawn, without floors below it, and without a ground much larger than
+        all else. Bodies without a colour get one each, and the floor has a grid. Walls
+        of containers that hide what is inside are translucent. Neither a
         browser nor a graphics library is needed.
 
         Args:

@@ -1,4 +1,4 @@
-"""Functions of users are read anew for each use, wherever their numbers stand."""
+"""Functions of users are read again for each use, wherever their numbers stand."""
 
 import functools
 import types
