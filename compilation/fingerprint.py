@@ -34,7 +34,8 @@ def fingerprint(value: object) -> str:
     by the values in their closures.
 
     Raises:
-        NotFingerprintable: for all other values, such as a user's functions.
+        NotFingerprintable: for all other values, such as a user's functions that have
+            not been traced.
     """
     return _Fingerprinter().digest(value)
 
@@ -111,11 +112,11 @@ def _components(v: Any) -> tuple[Any, ...]:
         return *where, v.co_code, v.co_consts, v.co_names, v.co_freevars
     if isinstance(v, jax.tree_util.PyTreeDef):
         return v.node_data(), v.num_leaves, tuple(v.children())
+    if hasattr(v, "__fingerprint__"):
+        return type(v), *v.__fingerprint__()
     if dataclasses.is_dataclass(v) and not isinstance(v, type):
         fields = [f.name for f in dataclasses.fields(v)]
         return type(v), *(getattr(v, name) for name in fields)
-    if hasattr(v, "__fingerprint__"):
-        return type(v), *v.__fingerprint__()
     raise NotFingerprintable(f"{type(v).__name__} {v!r:.80}")
 
 

@@ -3,7 +3,6 @@
 import copy
 import warnings
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any, cast
 
 import jax
@@ -24,6 +23,7 @@ from .bound_feature import (
     compiled_linearization,
     infer_dim,
 )
+from .custom_symbol import custom_symbol, traced_symbol
 from .errors import FeatureError
 from .evaluate import evaluate_symbol, make_quaternions_continuous
 from .linearized_feature import FeatureInputs
@@ -47,7 +47,8 @@ class Feature:
 
     Args:
         symbol: an entry of `FS`, or any function of poses: it gets one `Pose` (with
-            `.R`, `.p`, `.quaternion`) for each frame and returns an array (D,).
+            `.R`, `.p`, `.quaternion`) for each frame and returns an array (D,). All
+            else that it reads has the value of when it is evaluated, or a solve begins.
         frames: names of frames; of joints for joint features (none: all of them).
         order: 0 value, 1 velocity, 2 acceleration, 3 jerk (of `FS.jerkBounds`);
             default: the symbol's own.
@@ -143,14 +144,24 @@ class Feature:
         """
         # Binding reads shapes and trees but not q, so it stays valid until the
         # structure of the world changes, or a pose that the symbol's params read.
-        origins = C.origins_key if self.symbol.depends_on_origins else None
-        key = C.structure_key, origins
+        symbol = self.present_symbol()
+        origins = C.origins_key if symbol.depends_on_origins else None
+        key = C.structure_key, origins, symbol
         if self._bound is None or self._bound[0] != key:
-            self._bound = key, self._bind(C)
+            self._bound = key, self._bind(C, symbol)
         return self._bound[1]
 
-    def _bind(self, C: Config) -> BoundFeature:
-        symbol = self.symbol
+    def present_symbol(self) -> Symbol:
+        """Return the symbol, with all numbers that a user's function reads now.
+
+        Raises:
+            FeatureError: for a function that fails, or returns no rows.
+        """
+        if self.symbol.is_custom:
+            return traced_symbol(self.symbol, len(self.frames))
+        return self.symbol
+
+    def _bind(self, C: Config, symbol: Symbol) -> BoundFeature:
         params: dict[str, np.ndarray] = {}
         options = {**symbol.options, **self.options}
         if symbol.params is not None:
@@ -283,6 +294,8 @@ class Feature:
         `hessian`.
         """
         g = self.bind(C)
+        # A user's function may be called with numbers of any precision.
+        symbol = self.symbol if self.symbol.is_custom else g.symbol
         K = C.kinematics()
         slices, steps = self.order + 1, self._time_steps(tau)
 
@@ -291,7 +304,7 @@ class Feature:
             frames = K.forward_pass(Q).frames
             R, p = frames.R[:, g.frames], frames.p[:, g.frames]
             quats = jnp.zeros((*p.shape[:2], 4), Q.dtype)
-            if g.symbol.uses_quaternions:
+            if symbol.uses_quaternions:
                 quats = make_quaternions_continuous(
                     frame_quaternions(K, Q)[:, g.frames]
                 )
@@ -301,9 +314,9 @@ class Feature:
             target = jnp.asarray(g.target, Q.dtype)
             arrays = self._params_of_value(g).items()
             params = {k: cast_floating(v, Q.dtype) for k, v in arrays}
-            raw = evaluate_symbol(g.symbol, g.order, x, params, K)
+            raw = evaluate_symbol(symbol, g.order, x, params, K)
             period: Any = params.get(PERIOD)
-            y, _ = apply_scale_and_target(g.symbol, raw, scale, target, period)
+            y, _ = apply_scale_and_target(symbol, raw, scale, target, period)
             return y
 
         return phi
@@ -356,15 +369,6 @@ def _unprojected(
     is_matrix = scale is not None and scale.ndim == 2
     addressed = wide.dim in widths and (is_matrix or target is not None)
     return wide if addressed else symbol
-
-
-# The same function gives the same symbol, so that its program is compiled once.
-@lru_cache(maxsize=256)
-def custom_symbol(fn: PoseFunction, frames: int) -> Symbol:
-    """Return the symbol of a user's function of poses."""
-    name = getattr(fn, "__name__", "custom")
-    # A user's function may read any part of its poses.
-    return Symbol(fn, name, frames=(frames, frames), uses_quaternions=True)
 
 
 def _as_names(frames: Any) -> tuple[str, ...]:

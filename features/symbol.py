@@ -76,6 +76,8 @@ class Symbol:
     called again when a frame has been moved."""
     coordinates: Callable[[Config, Sequence[str]], np.ndarray] | None = None
     """Selects the entries of q that `fn` reads; None: those of the named joints."""
+    is_custom: bool = False
+    """Whether `fn` is a user's, which may read anything and is traced for each use."""
     rows_per_coordinate: int = 0
     """Number of rows that depend on one coordinate only, in the order of coordinates;
     0: rows depend on several coordinates."""

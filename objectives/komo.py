@@ -885,9 +885,10 @@ class KOMO:
     ) -> TargetFunction | TargetFunctionWithStatus:
         """Return the path (T, nq) as a JAX function of an objective's target (D,).
 
-        The function solves from the initial path (`initialize` with a solution to stay
-        near it) and makes the solution exact. It may be jitted, vmapped, and
-        differentiated once, forward or in reverse, by implicit differentiation.
+        The problem is that of now, whatever changes later. The function solves from the
+        initial path (`initialize` with a solution to stay near it) and makes the
+        solution exact. It may be jitted, vmapped, and differentiated once, forward or
+        in reverse, by implicit differentiation.
         Programs are compiled once for each structure of problem.
 
         With `avoid_collisions` its rows hold where they are at first: in slices, and

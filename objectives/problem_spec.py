@@ -196,10 +196,13 @@ def compile_chain(spec: ProblemSpec) -> CompiledProblem:
     While the world's structure and the objectives are the same only poses are replaced.
     """
     modes = mode_sequence(spec)
-    reads_origins = any(o.feature.symbol.depends_on_origins for o in spec.objectives)
+    features = [o.feature for o in spec.objectives]
+    reads_origins = any(f.symbol.depends_on_origins for f in features)
     origins = modes.world.origins_key if reads_origins else None
+    # Functions of users may compute something else than before.
+    custom = tuple(f.present_symbol() for f in features if f.symbol.is_custom)
     compiled = spec.cache.compiled.get(
-        (modes, spec.objectives, origins),
+        (modes, spec.objectives, origins, custom),
         lambda: CompiledProblem(
             *build_chain(
                 modes,

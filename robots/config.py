@@ -198,7 +198,7 @@ class Config:
     def add_frame(
         self,
         name: str,
-        parent: FrameName = "world",
+        parent: FrameName | None = "world",
         *,
         position: VectorLike | None = None,
         quaternion: VectorLike | None = None,
@@ -223,7 +223,7 @@ class Config:
 
         Args:
             name: a name not in use yet.
-            parent: the frame it is attached to.
+            parent: the frame it is attached to; None: none.
             position: of the origin in the parent (3,) [m].
             quaternion: of the origin in the parent (4,); it is normalised.
             pose: both at once (7,); instead of position and quaternion.
@@ -266,7 +266,7 @@ class Config:
         self,
         path: StrPath,
         prefix: str = "",
-        parent: FrameName = "world",
+        parent: FrameName | None = "world",
         pose: PoseLike | None = None,
         joint: JointTypeName | None = None,
         *,
@@ -282,7 +282,7 @@ class Config:
         Args:
             path: the file.
             prefix: put before every frame and joint name.
-            parent: the frame that the model's root is attached to.
+            parent: the frame that the model's root is attached to; None: none.
             pose: of the model's root in the parent (7,).
             joint: "free" for a movable model, else see `add_model`.
             packages: folders of ROS packages by name, for meshes of URDF files at
@@ -312,7 +312,7 @@ class Config:
         self,
         text: str,
         prefix: str = "",
-        parent: FrameName = "world",
+        parent: FrameName | None = "world",
         pose: PoseLike | None = None,
         joint: JointTypeName | None = None,
         *,
@@ -353,7 +353,7 @@ class Config:
         self,
         model: Model,
         prefix: str = "",
-        parent: FrameName = "world",
+        parent: FrameName | None = "world",
         pose: PoseLike | None = None,
         joint: JointTypeName | None = None,
         *,
@@ -365,7 +365,7 @@ class Config:
         Args:
             model: as `read_urdf` and the other readers return it.
             prefix: put before every frame and joint name.
-            parent: the frame that the model's roots are attached to.
+            parent: the frame that the model's roots are attached to; None: none.
             pose: of the model's root in the parent (7,).
             joint: type of a joint for roots that have none.
             duplicates: whether frames may have names that are in use.
@@ -404,7 +404,7 @@ class Config:
         self,
         name: ModelName,
         prefix: str = "",
-        parent: FrameName = "world",
+        parent: FrameName | None = "world",
         pose: PoseLike | None = None,
         joint: JointTypeName | None = None,
     ) -> tuple[str, ...]:
@@ -611,7 +611,7 @@ class Config:
         return np.concatenate([tree.forward_pass.frames.p, tree.quaternions], -1)[:-1]
 
     def set_pose(
-        self, frame: FrameName, pose: PoseLike, relative_to: FrameName = "world"
+        self, frame: FrameName, pose: PoseLike, relative_to: FrameName | None = None
     ) -> None:
         """Move a frame: set its joint's value, or the origin of a rigid frame.
 
@@ -620,7 +620,7 @@ class Config:
         Args:
             frame: the frame.
             pose: (7,) in `relative_to`.
-            relative_to: any frame.
+            relative_to: any frame; None: the fixed origin, as in `pose`.
 
         Raises:
             ConfigError: when the frame's joint cannot reach the pose.
@@ -1267,7 +1267,7 @@ class Config:
         name: str,
         parts: Sequence[Part] = (),
         *,
-        parent: FrameName = "world",
+        parent: FrameName | None = "world",
         pose: PoseLike | None = None,
         joint: JointTypeName | None = None,
         com: VectorLike | None = None,
@@ -1405,7 +1405,7 @@ class Config:
     def add_camera(
         self,
         name: str,
-        parent: FrameName = "world",
+        parent: FrameName | None = "world",
         *,
         position: VectorLike | None = None,
         quaternion: VectorLike | None = None,
@@ -1507,9 +1507,10 @@ class Config:
     ) -> "Figure":
         """Return a still picture of the world, which a notebook shows.
 
-        It frames what is drawn, without floors below it, and without a ground much
-        larger than all else. Bodies without a colour get one each, and the floor has a
-        grid. Walls of containers that hide what is inside are translucent. Neither a
+        Links that have shapes for collision only are drawn by these. The picture frames
+        what is drawn, without floors below it, and without a ground much larger than
+        all else. Bodies without a colour get one each, and the floor has a grid. Walls
+        of containers that hide what is inside are translucent. Neither a
         browser nor a graphics library is needed.
 
         Args:

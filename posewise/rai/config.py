@@ -72,7 +72,8 @@ class Config:
 
     def addFile(self, filename: StrPath, namePrefix: str | None = None) -> Frame:
         """Add a `.g`, `.yml`, `.urdf` or MJCF file and return its first frame."""
-        return Frame(self.C, self.C.add_file(filename, prefix=namePrefix or "")[0])
+        names = self.C.add_file(filename, namePrefix or "", parent=None)
+        return Frame(self.C, names[0])
 
     def addFrame(self, name: str, parent: str = "", args: str = "") -> Frame:
         """Add a frame.
@@ -85,15 +86,17 @@ class Config:
         """
         if args:
             self.C.add_model(
-                parse_frame(name, args), parent=parent or "world", source=name
+                parse_frame(name, args), parent=parent or None, source=name
             )
         else:
-            self.C.add_frame(name, parent or "world")
+            self.C.add_frame(name, parent or None)
         return Frame(self.C, name)
 
     def addConfigurationCopy(self, config: "Config", prefix: str = "") -> Frame:
         """Add all frames of another configuration in its state; return the first."""
-        names = self.C.add_model(config.C.model(), prefix, source="the configuration")
+        names = self.C.add_model(
+            config.C.model(), prefix, None, source="the configuration"
+        )
         return Frame(self.C, names[0])
 
     def delFrame(self, frame: Frame | str) -> None:

@@ -1,5 +1,6 @@
 """`KOMO` with rai's names."""
 
+import warnings
 from collections.abc import Sequence
 from enum import Enum
 from typing import Any, Literal
@@ -10,9 +11,11 @@ import posewise as pw
 from posewise.features.typing import Order, ScaleLike, TargetLike
 from posewise.objectives.problem_spec import initial_paths, mode_sequence
 from posewise.objectives.typing import ModeKind, Times
+from posewise.robots.kinematics.builder import topological_order
 from posewise.robots.typing import Frames, MatrixLike, VectorLike
 
 from .config import Config, make_feature
+from .differences import unmoved_frames, world_differences
 from .enums import JT, OT, raise_unsupported
 from .frame import Frame
 from .nlp import NLP, SolverReturn, SolverState, row_error
@@ -220,11 +223,35 @@ class KOMO:
         self._reset_problem()
 
     def updateRootObjects(self, config: Config) -> None:
-        """Copy the poses of the frames that have neither parent nor joint."""
-        C = self.komo.config
-        for frame in C.frames:
-            if frame.parent is None and frame.joint is None:
-                C.set_pose(frame.name, config.C.pose(frame.name))
+        """Take over the poses of all frames that no joint moves.
+
+        These are frames without parent and what is fixed to them. All else stays as it
+        was when the `KOMO` was made, also as in rai.
+
+        Args:
+            config: a configuration with the same frames.
+
+        Warns:
+            ProblemWarning: for differences that are not taken over.
+        """
+        world, C = self.komo.config, config.C
+        stays = unmoved_frames(world) & unmoved_frames(C)
+        for i in topological_order(world.frames):
+            name = world.frames[i].name
+            if name in stays and world.index(name) == i:
+                if not np.allclose(world.pose(name), C.pose(name), 0, 1e-12):
+                    world.set_pose(name, C.pose(name))
+        differences = world_differences(world, C, stays)
+        if self.komo.k_order and not np.array_equal(world.q, C.q):
+            differences.append("the joint state that the path starts from")
+        if differences:
+            warnings.warn(
+                "updateRootObjects takes over the poses of frames that no joint moves,"
+                f" as rai does, but not {'; '.join(differences)}. Make a new KOMO for"
+                " these.",
+                pw.ProblemWarning,
+                stacklevel=2,
+            )
 
     def initWithConstant(self, q: VectorLike) -> None:
         """Start the next solve from one configuration (n,) for all slices."""

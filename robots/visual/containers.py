@@ -10,6 +10,7 @@ from ..world.palette import body_roots, robot_bodies
 from .drawn_scene import DrawnScene
 from .framing import body_boxes
 from .viewer.viewable_world import ViewableWorld
+from .visible_shapes import drawn_frames
 
 CONTAINER_OPACITY = 0.3
 """Opacity of what hides the inside of a container."""
@@ -33,7 +34,7 @@ def hiding_frames(
         eye: Direction to the eye.
     """
     roots = np.array(body_roots(world.frames))
-    boxes = body_boxes(world.frames, world.poses())
+    boxes = body_boxes(drawn_frames(world.frames), world.poses())
     hiding: set[int] = set()
     for root in set(boxes) - robot_bodies(world.frames):
         walls = np.flatnonzero(roots[scene.bodies] == root)

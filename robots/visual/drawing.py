@@ -10,6 +10,7 @@ from ..config import Config
 from ..geometry.tessellation import DEFAULT_COLOR, polygons
 from ..typing import FrameName
 from .figures import new_figure
+from .visible_shapes import drawn_frames
 
 if TYPE_CHECKING:
     from mpl_toolkits.mplot3d.axes3d import Axes3D
@@ -56,7 +57,7 @@ def draw_shapes(
         colors: list[np.ndarray] = []
         for name in frames:
             i = C.index(name)
-            for geometry in C.frame(name).geometries:
+            for geometry in drawn_frames(C.frames)[i].geometries:
                 faces = polygons(geometry) if geometry.visual else []
                 faces = [f @ poses.R[i].T + poses.p[i] for f in faces]
                 all_faces += faces

@@ -14,6 +14,7 @@ from ..world.palette import body_colors
 from .framing import floor_height, framed_points
 from .triangles import flat_normals, marker_triangles, shape_triangles
 from .viewer.viewable_world import ViewableWorld
+from .visible_shapes import drawn_frames
 
 AXIS_COLORS = np.array([[0.84, 0.15, 0.16], [0.17, 0.63, 0.17], [0.12, 0.47, 0.71]])
 """Colours of the axes of markers: x red, y green, z blue."""
@@ -37,16 +38,19 @@ class DrawnScene:
 def drawn_scene(world: ViewableWorld, names: Sequence[FrameName]) -> DrawnScene:
     """Return the visual shapes of some frames of a world at its state.
 
+    Links without visual shapes are drawn by those for collision.
+
     Raises:
         ConfigError: For unknown frames, with near matches; a mesh that cannot be read.
     """
-    poses, colors = world.poses(), body_colors(world.frames)
+    drawn = drawn_frames(world.frames)
+    poses, colors = world.poses(), body_colors(drawn)
     transforms = world.forward_pass().frames
     parts: list[tuple[np.ndarray, ...]] = []
     chosen = [world.index(name) for name in names]
     for i in chosen:
         R, p = transforms.R[i], transforms.p[i]
-        for geometry in world.frames[i].geometries:
+        for geometry in drawn[i].geometries:
             for corners, normals, rgba in _pieces(geometry, colors[i]):
                 count = len(corners)
                 parts.append((
@@ -55,8 +59,8 @@ def drawn_scene(world: ViewableWorld, names: Sequence[FrameName]) -> DrawnScene:
                 ))  # fmt: skip
     empty = (np.zeros((0, 3, 3)), np.zeros((0, 3, 3)), np.zeros((0, 4)), np.zeros(0))
     joined = [np.concatenate(group) for group in zip(*(parts or [empty]), strict=True)]
-    frames = [world.frames[i] for i in chosen]
-    points = framed_points(world.frames, [poses], chosen)
+    frames = [drawn[i] for i in chosen]
+    points = framed_points(drawn, [poses], chosen)
     corners, normals, rgba, bodies = joined
     floor = floor_height(frames, poses[chosen], points)
     return DrawnScene(corners, normals, rgba, bodies.astype(int), points, floor)

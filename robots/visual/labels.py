@@ -11,6 +11,7 @@ from ..world.frame import Frame
 from ..world.palette import body_roots, robot_bodies
 from .framing import body_boxes, bounding_corners
 from .viewer.viewable_world import ViewableWorld
+from .visible_shapes import drawn_frames
 
 SEPARATORS = r"[/_.:-]"
 """Characters that end the first part of a link's name, as a pattern."""
@@ -26,7 +27,7 @@ def label_places(
     A robot has its label over its base: the name of its agent, or the first part that
     the names of all its moving links share, such as "panda"; without either, none.
     """
-    frames, poses = world.frames, world.poses()
+    frames, poses = drawn_frames(world.frames), world.poses()
     roots, robots = body_roots(frames), robot_bodies(frames)
     shown = {roots[world.index(name)] for name in names}
     agents = {world.index(agent.base): agent.name for agent in world.agents.values()}

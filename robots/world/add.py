@@ -51,7 +51,7 @@ class JointOptions:
 def add_frame(
     tree: FrameTree,
     name: str,
-    parent: FrameName,
+    parent: FrameName | None,
     *,
     position: VectorLike | None,
     quaternion: VectorLike | None,
@@ -152,7 +152,7 @@ def append_model(
     tree: FrameTree,
     model: Model,
     prefix: str,
-    parent: FrameName,
+    parent: FrameName | None,
     pose: PoseLike | None,
     joint: JointTypeName | None,
     *,

@@ -150,12 +150,12 @@ def _in_parent(tree: FrameTree, i: int, pose: np.ndarray) -> np.ndarray:
 
 
 def set_pose(
-    tree: FrameTree, frame: FrameName, pose: PoseLike, relative_to: FrameName
+    tree: FrameTree, frame: FrameName, pose: PoseLike, relative_to: FrameName | None
 ) -> FrameTree:
     """Move a frame by its joint, or by its origin; see `Config.set_pose`."""
     i = tree.own_index(frame)
     target = parse_pose(f"{frame!r}", None, None, pose)
-    if relative_to != "world" or "world" in tree.model.first_index:
+    if relative_to is not None:
         target = pose_multiply(tree.pose(relative_to), target)
     target = _in_parent(tree, i, target)
     old = tree.frames[i]

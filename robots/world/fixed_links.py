@@ -14,7 +14,7 @@ small motions for rounding."""
 
 
 def warn_if_link_was_moved(
-    before: FrameTree, after: FrameTree, frame: FrameName, relative_to: FrameName
+    before: FrameTree, after: FrameTree, frame: FrameName, relative_to: FrameName | None
 ) -> None:
     """Warn of a link of a robot that was moved away from its parent, joints standing.
 

@@ -337,8 +337,10 @@ class FrameTree:
             raise ConfigError("The world itself cannot be changed; name a frame.")
         return i
 
-    def parent_index(self, parent: FrameName | int) -> int | None:
+    def parent_index(self, parent: FrameName | int | None) -> int | None:
         """Return `Frame.parent` of frames attached to a frame; None for the world."""
+        if parent is None:
+            return None
         i = self.index(parent)
         return None if i == len(self.frames) else i
 

@@ -147,7 +147,5 @@ def test_the_next_process_compiles_nothing(tmp_path):
     assert all(r["feasible"] for r in (*first, *again, *moved))
     assert [r["path"] for r in again] == [r["path"] for r in first]
     assert moved[0]["path"] != first[0]["path"]
-    # the function of a user has no fingerprint, so that its program is compiled
-    counts = [[r["compiled"] for r in found] for found in (again, moved)]
-    assert counts == [[0, counts[0][1]]] * 2 and counts[0][1] > 0
+    assert [r["compiled"] for found in (again, moved) for r in found] == [0] * 4
     assert first[0]["compiled"] > 0

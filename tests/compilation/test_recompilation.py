@@ -146,6 +146,28 @@ def test_certified_paths_share_their_programs(compiled):
     assert compiled()[before:] == []
 
 
+def own_height(lift):
+    """Return a function of a user's, a new one in each call."""
+    return lambda tip: tip.p[:2] - 0.5 * lift
+
+
+def with_own_function(lift) -> pw.KOMO:
+    komo, _ = reaching()
+    komo.add_objective([1.0], own_height(lift), ["tip"], OT.sos, scale=0.1)
+    return komo
+
+
+def test_equal_functions_of_a_user_share_their_programs(compiled):
+    komo = with_own_function(1.0)
+    komo.solve(max_iterations=30, progress=False)
+    before = len(compiled())
+    komo.solve(max_iterations=30, progress=False)
+    with_own_function(1.0).solve(max_iterations=30, progress=False)
+    assert len(compiled()) == before
+    with_own_function(1.1).solve(max_iterations=30, progress=False)
+    assert len(compiled()) > before
+
+
 FUNCTION_CALLS = {
     "path": lambda f, t: f(t),
     "value_and_grad": lambda f, t: jax.value_and_grad(lambda t: f(t)[0].sum())(t),

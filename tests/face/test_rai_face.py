@@ -4,11 +4,12 @@ import importlib.util
 import json
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.rai_tutorials import GEOMETRY, SOLVES, plain
+from helpers.rai_tutorials import GEOMETRY, SOLVES, moved_scene, plain
 
 import posewise as pw
 import posewise.rai as ry
@@ -66,6 +67,46 @@ def test_solutions_are_as_good_as_robotics(snippet, theirs):
     assert ours["worst"] < 1e-3
     assert ours["sos"] <= rai["sos"] * 1.01 + 1e-6
     assert (ours["x"], ours["path"]) == (rai["x"], rai["path"])
+
+
+@pytest.mark.filterwarnings("ignore:updateRootObjects:posewise.ProblemWarning")
+@needs_robotic
+def test_a_moved_scene_is_taken_over_as_in_robotic(theirs):
+    ours, rai = plain(moved_scene(ry)), theirs["moved_scene"]
+    assert ours.pop("roots") == rai.pop("roots") == ["world", "box"]
+    assert ours.keys() == rai.keys()
+    for place in ours:
+        np.testing.assert_allclose(ours[place], rai[place], atol=3e-3, err_msg=place)
+
+
+CHANGES = {
+    "": lambda C: C.getFrame("goal").setPosition([0, 0.2, 0.9]),
+    "the shape of 'goal'": lambda C: C.getFrame("goal").setShape(ry.ST.sphere, [0.2]),
+    "the contact flag of 'tip'": lambda C: C.getFrame("tip").setContact(1),
+    "the mass of 'goal'": lambda C: C.getFrame("goal").setMass(2.0),
+    "the parent of 'goal'": lambda C: C.attach("tip", "goal"),
+    "the joint of 'j1'": lambda C: C.getFrame("j1").setJoint(ry.JT.hingeX, [-1, 1]),
+    "the joint of 'j0'": lambda C: C.selectJoints(["j1", "j2"]),
+    "the relative pose of 'tip'": lambda C: C.getFrame("tip").setRelativePosition(
+        [0, 0, 0.4]
+    ),
+    "added frames 'new'": lambda C: C.addFrame("new"),
+    "removed frames 'goal'": lambda C: C.delFrame("goal"),
+    "the joint state": lambda C: C.setJointState([0.2, 0.4, 0.6]),
+}
+
+
+@pytest.mark.parametrize("difference", CHANGES)
+def test_what_a_komo_does_not_take_over_is_told(difference):
+    C = arm()
+    C.getFrame("goal").setShape(ry.ST.sphere, [0.1]).setMass(1.0)
+    komo = ry.KOMO(C, 2, 1, 1, False)
+    C.getFrame("goal").setShape(ry.ST.sphere, [0.1])  # the same again
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        CHANGES[difference](C)
+        komo.updateRootObjects(C)
+    assert [difference in str(w.message) for w in caught] == [True] * bool(difference)
 
 
 @needs_robotic

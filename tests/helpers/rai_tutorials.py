@@ -245,6 +245,54 @@ def pick_and_place(ry):
     return result | {"T": komo.getT()}
 
 
+def moved_scene(ry):
+    """Places of gripper and goal after each change of the scene that rai takes over."""
+    C = ry.Config()
+    C.addFile(ry.raiPath("scenarios/pandaSingle.g"))
+    box = C.addFrame("box").setShape(ry.ST.ssBox, [0.06, 0.06, 0.06, 0.005])
+    box.setPosition([-0.25, 0.1, 0.98]).setContact(1)
+    target = C.addFrame("target", "table").setShape(ry.ST.marker, [0.1])
+    target.setRelativePosition([0.0, 0.3, 0.3])
+    komos = {}
+    for goal in ("box", "target"):
+        komo = komos[goal] = ry.KOMO(C, 1, 1, 0, False)
+        komo.addControlObjective([], 0, 1e-1)
+        komo.addObjective([], ry.FS.positionDiff, ["l_gripper", goal], ry.OT.eq, [1e1])
+
+    def relative(name, *numbers):
+        C.getFrame(name).setRelativePosition(list(numbers))
+
+    def attach():
+        C.attach("table", "box")
+        box.setPosition([0.3, 0.1, 1.0])
+
+    changes = {
+        "root": ("box", lambda: box.setPosition([0.3, 0.2, 1.1])),
+        "on table": ("target", lambda: relative("target", 0.2, 0.3, 0.4)),
+        "table": ("box", lambda: relative("table", 0.0, 0.1, 0.7)),
+        "robot": ("box", lambda: relative("l_panda_base", -0.2, -0.1, 0.1)),
+        "world": ("target", lambda: C.getFrame("world").setPosition([0, 0.1, 0.1])),
+        "turn": ("box", lambda: C.getFrame("table").setQuaternion([0.9, 0, 0, 0.3])),
+        "state": (
+            "box",
+            lambda: C.setFrameState(np.array([[0.2, 0.3, 1, 1, 0, 0, 0]]), ["box"]),
+        ),
+        "joints": ("box", lambda: C.setJointState(C.getJointState() + 0.2)),
+        "attach": ("box", attach),
+    }
+    out = {"roots": [f.name for f in C.getRoots()]}
+    names = C.getFrameNames()
+    for name, (goal, change) in changes.items():
+        change()
+        komos[goal].updateRootObjects(C)
+        ret = ry.NLP_Solver(komos[goal].nlp(), verbose=0).solve()
+        assert ret.feasible, name
+        poses = komos[goal].getPathFrames()[0]
+        for frame in ("l_gripper", goal):
+            out[f"{name} {frame}"] = poses[names.index(frame)][:3]
+    return out
+
+
 def _result(ret, path):
     return {
         "feasible": bool(ret.feasible),
@@ -290,5 +338,7 @@ def in_child(snippet, ry):
 if __name__ == "__main__":
     import robotic
 
-    results = {s.__name__: in_child(s, robotic) for s in (*GEOMETRY, *SOLVES)}
+    results = {
+        s.__name__: in_child(s, robotic) for s in (*GEOMETRY, *SOLVES, moved_scene)
+    }
     print("RESULT " + json.dumps(results))

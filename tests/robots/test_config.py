@@ -289,3 +289,16 @@ def test_a_frame_is_a_line():
         " Sphere, Sphere, Sphere, 5 in all)",
         "Frame('lid' in frame 0 at [0, 0, 0], joint hingeZ, no shape)",
     ]
+
+
+def test_poses_are_those_of_the_origin_though_a_frame_called_world_moved():
+    C = pw.Config()
+    C.add_frame("world", pose=[0.1, 0.2, 0.3, 0, 0, 1, 0])
+    C.add_frame("fixed"), C.add_frame("root", parent=None)
+    pose = [0.4, 0.5, 0.6, 1, 0, 0, 0]
+    for name in ("fixed", "root"):
+        C.set_pose(name, pose)
+        np.testing.assert_allclose(C.pose(name), pose, atol=1e-12)
+    C.set_pose("root", pose, relative_to="world")
+    np.testing.assert_allclose(C.pose("root")[:3], [-0.3, 0.7, -0.3], atol=1e-12)
+    assert [C.frame(n).parent for n in ("fixed", "root")] == [0, None]

@@ -119,3 +119,38 @@ def test_a_picture_of_a_world(tmp_path):
         two_balls().picture(view=(1,))
     with pytest.raises(ConfigError, match="did you mean 'low'"):
         two_balls().picture(frames=["lwo"])
+
+
+CABINET = """
+<robot name="cabinet">
+  <link name="case">
+    <collision><geometry><box size="1 1 1"/></geometry></collision></link>
+  <link name="door">
+    <collision><geometry><box size=".1 1 1"/></geometry></collision></link>
+  <link name="knob">
+    <visual><geometry><sphere radius=".1"/></geometry></visual></link>
+  <link name="zone">
+    <collision><geometry><box size="3 3 3"/></geometry></collision></link>
+  <joint name="hinge" type="continuous"><parent link="case"/><child link="door"/>
+    <origin xyz="-.6 0 0"/><axis xyz="0 0 1"/></joint>
+  <joint name="turn" type="continuous"><parent link="door"/><child link="knob"/>
+    <origin xyz="-.2 0 0"/></joint>
+  <joint name="round" type="fixed"><parent link="knob"/><child link="zone"/></joint>
+</robot>
+"""
+
+
+def test_a_link_without_visual_shapes_is_drawn_by_those_for_collision():
+    C = pw.Config()
+    C.add_text(CABINET)
+    scene = drawn_scene(C, C.frame_names)
+    bodies = {C.frame_names[i] for i in np.unique(scene.bodies)}
+    assert bodies == {"case", "door", "knob"}
+    # Not the zone, which its model fixes to a link that is drawn.
+    np.testing.assert_allclose(scene.points.min(0), [-0.9, -0.5, -0.5], atol=1e-9)
+    np.testing.assert_allclose(scene.points.max(0), [0.5, 0.5, 0.5], atol=1e-9)
+    # What a user attaches is another link.
+    C.add_text(CABINET, "b_", parent="knob")
+    scene = drawn_scene(C, C.frame_names)
+    assert "b_case" in {C.frame_names[i] for i in np.unique(scene.bodies)}
+    assert not any(g.visual for g in C.frame("case").geometries)

@@ -267,16 +267,21 @@ def test_without_viser_the_extra_is_named(monkeypatch):
         world().view(browser=False)
 
 
-def test_a_world_without_visual_shapes_says_so():
+def test_a_world_whose_shapes_were_left_out_says_so():
     shape = '<geometry><box size="1 1 1"/></geometry>'
-    text = '<robot name="r"><link name="a"><{0}>{1}</{0}></link></robot>'
+    lost = '<geometry><mesh filename="no.stl"/></geometry>'
+    text = '<robot name="r"><link name="a"><collision>{0}</collision></link></robot>'
     C = pw.Config()
-    C.add_text(text.format("collision", shape))
+    with pytest.warns(UserWarning, match="no.stl"):
+        C.add_text(text.format(lost))
     with pytest.warns(UserWarning, match="draws frames, but no shapes"):
         C.view(browser=False).close()
     D = pw.Config()
-    D.add_text(text.format("visual", shape))
-    D.view(browser=False).close()
+    D.add_text(text.format(shape))
+    with D.view(browser=False) as view:
+        assert [n for n in nodes(view) if n.startswith("/frames/a/")] == [
+            "/frames/a/box"
+        ]
 
 
 def test_dae_meshes_need_pycollada(tmp_path, monkeypatch):

@@ -16,6 +16,7 @@ from ...geometry.shapes import Marker, Plane
 from ...world.agents import DEFAULT_REACH
 from ..framing import floor_height, framed_points, grid_cell
 from ..labels import label_places
+from ..visible_shapes import drawn_frames
 from .bodies import draw_geometry
 from .clearance_curve import nearest_pair
 from .scene import AXES_STYLE, node_names
@@ -66,7 +67,7 @@ def draw_frames(context: OverlayContext) -> list[Any]:
 
 def draw_grid(context: OverlayContext) -> list[Any]:
     """Draw the floor as a grid."""
-    frames, poses = context.world.frames, context.world.poses()
+    frames, poses = drawn_frames(context.world.frames), context.world.poses()
     points = _framed_points(context.world)
     size = _framed_size(points)
     cell = grid_cell(size)
@@ -94,7 +95,7 @@ def floor_scale(world: ViewableWorld) -> str:
 
 
 def _framed_points(world: ViewableWorld) -> Float[np.ndarray, "n 3"]:
-    return framed_points(world.frames, [world.poses()])
+    return framed_points(drawn_frames(world.frames), [world.poses()])
 
 
 def _framed_size(points: Float[np.ndarray, "n 3"]) -> float:

@@ -11,6 +11,7 @@ from ...typing import RGBA
 from ...world.frame import Frame
 from ...world.palette import body_colors
 from ..framing import framed_points
+from ..visible_shapes import drawn_frames
 from .bodies import draw_geometry
 
 if TYPE_CHECKING:
@@ -44,8 +45,10 @@ class FrameScene:
     def draw(self, frames: Sequence[Frame]) -> None:
         """Draw frames and their visual shapes in place of the old ones, unposed.
 
-        A world that has shapes, but none that is drawn, costs a warning.
+        Links without visual shapes are drawn by those for collision. A world that has
+        shapes, but none that is drawn, costs a warning.
         """
+        frames = drawn_frames(tuple(frames))
         _warn_if_invisible(frames)
         for handle in self.handles:
             handle.remove()
@@ -81,7 +84,9 @@ class FrameScene:
         """
         camera = self._server.initial_camera
         camera.fov = FIELD_OF_VIEW
-        camera.look_at, camera.position = fit_camera(framed_points(frames, poses))
+        camera.look_at, camera.position = fit_camera(
+            framed_points(drawn_frames(tuple(frames)), poses)
+        )
 
 
 def _dimmed(color: RGBA) -> RGBA:
@@ -108,9 +113,8 @@ def _warn_if_invisible(frames: Sequence[Frame]) -> None:
     has_shapes = any(f.geometries or f.missing_shapes for f in frames)
     if has_shapes and not any(g.visual for f in frames for g in f.geometries):
         warnings.warn(
-            "The view draws frames, but no shapes: none of this world is visual. Its"
-            " file has shapes for collisions only, or the others were left out when it"
-            " was read; then a warning said why.",
+            "The view draws frames, but no shapes: those of this world were left out"
+            " when its file was read, and a warning said why; or all are hidden.",
             UserWarning,
             stacklevel=2,
         )

@@ -1,0 +1,162 @@
+"""Functions of users are read again for each use, wherever their numbers stand."""
+
+import functools
+import types
+
+import jax
+import numpy as np
+import pytest
+
+import posewise as pw
+from posewise import OT
+from posewise.features.custom_symbol import custom_symbol, traced_symbol
+
+LIMIT = 1.0
+ARRAY = np.ones(3)
+ENTRIES: dict = {"value": 1.0}
+LIST = [1.0]
+NAMES = types.SimpleNamespace(value=1.0)
+OTHER = pw.Config()
+OTHER.add_frame("goal", position=[1.0, 0, 0])
+
+
+class Gap:
+    """Callable, with numbers of the class and of the object."""
+
+    shared = 1.0
+
+    def __init__(self):
+        self.value = 1.0
+
+    def __call__(self, pose):
+        return pose.p[:1] - self.value
+
+    def method(self, pose):
+        return pose.p[:1] - self.value
+
+    def of_class(self, pose):
+        return pose.p[:1] - self.shared
+
+
+GAP = Gap()
+
+
+def reads_global(pose):
+    return pose.p[:1] - LIMIT
+
+
+def set_global(value):
+    globals()["LIMIT"] = value
+
+
+def closure():
+    value = 1.0
+
+    def change(new):
+        nonlocal value
+        value = new
+
+    return lambda pose: pose.p[:1] - value, change
+
+
+def with_default(pose, values=LIST):
+    return pose.p[:1] - values[0]
+
+
+def from_array(values, pose):
+    return (pose.p - values)[:1]
+
+
+def fill(value):
+    ARRAY[:] = value
+
+
+def make_file_reader(folder):
+    file = folder / "number.txt"
+
+    def change(value):
+        file.write_text(str(value))
+
+    change(1.0)
+    return lambda pose: pose.p[:1] - float(file.read_text()), change
+
+
+WAYS = {
+    "global": lambda tmp: (reads_global, set_global),
+    "global of another function": lambda tmp: (lambda p: reads_global(p), set_global),
+    "closure": lambda tmp: closure(),
+    "default": lambda tmp: (with_default, lambda v: LIST.__setitem__(0, v)),
+    "callable object": lambda tmp: (GAP, lambda v: setattr(GAP, "value", v)),
+    "bound method": lambda tmp: (GAP.method, lambda v: setattr(GAP, "value", v)),
+    "class": lambda tmp: (GAP.of_class, lambda v: setattr(Gap, "shared", v)),
+    "partial": lambda tmp: (functools.partial(from_array, ARRAY), fill),
+    "array": lambda tmp: (lambda p: p.p[:1] - ARRAY[0], fill),
+    "dict": lambda tmp: (
+        lambda p: p.p[:1] - ENTRIES["value"],
+        lambda v: ENTRIES.update(value=v),
+    ),
+    "attribute": lambda tmp: (
+        lambda p: p.p[:1] - NAMES.value,
+        lambda v: setattr(NAMES, "value", v),
+    ),
+    "file": make_file_reader,
+    "another world": lambda tmp: (
+        lambda p: p.p[:1] - OTHER.pose("goal")[0],
+        lambda v: OTHER.set_pose("goal", [v, 0, 0, 1, 0, 0, 0]),
+    ),
+    "jitted": lambda tmp: (jax.jit(reads_global), set_global),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_changed_number_gives_another_symbol(way, tmp_path):
+    fn, change = WAYS[way](tmp_path)
+    symbol = custom_symbol(fn, 1)
+    before = traced_symbol(symbol, 1)
+    assert traced_symbol(custom_symbol(fn, 1), 1) is before
+    feature = pw.Feature(fn, ["tip"])
+    C = slide()
+    assert feature.function(C)(C.q) == pytest.approx(-1.0)
+    change(2.0)
+    try:
+        assert traced_symbol(symbol, 1) is not before
+        assert feature.function(C)(C.q) == pytest.approx(-2.0)
+        assert feature.bind(C).symbol is traced_symbol(symbol, 1)
+    finally:
+        change(1.0)
+    assert traced_symbol(symbol, 1) is before
+
+
+def slide() -> pw.Config:
+    C = pw.Config()
+    C.add_frame("tip", joint="transX")
+    return C
+
+
+def to_gap(C, feature) -> pw.KOMO:
+    komo = pw.KOMO(C)
+    on = () if isinstance(feature, pw.Feature) else ["tip"]
+    komo.add_objective(None, feature, on, OT.eq)
+    return komo
+
+
+def test_every_solve_uses_the_present_number():
+    C = slide()
+    feature = pw.Feature(reads_global, ["tip"])
+    old = [to_gap(C, reads_global), to_gap(C, feature)]
+    nlp, path_to = old[1].nlp(), old[1].function(old[1].objectives[0])
+    for komo in old:
+        assert komo.solve(progress=False).path == pytest.approx(1.0)
+    set_global(2.0)
+    try:
+        for komo in (*old, to_gap(C, reads_global), to_gap(C, feature)):
+            assert komo.solve(progress=False).path == pytest.approx(2.0)
+        batch = old[0].solve_batch(worlds=[C, C.copy()], progress=False)
+        assert [s.path[0, 0] for s in batch] == pytest.approx([2.0, 2.0])
+        assert old[0].nlp().evaluate([2.0])[0] == pytest.approx(0.0)
+        assert feature.eval(C)[0] == pytest.approx(-2.0)
+        # These are the problem as it was when they were made.
+        assert nlp.evaluate([2.0])[0] == pytest.approx(1.0)
+        assert path_to(np.zeros(1)) == pytest.approx(1.0)
+    finally:
+        set_global(1.0)
