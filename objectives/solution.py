@@ -133,7 +133,7 @@ class Solution:
 
     @property
     def slices_per_phase(self) -> int:
-        """Slices in each phase, more than the problem's where `between` asked for more."""
+        """Slices in each phase; more than the problem's where `between` added some."""
         return self._require_record().spec.slices_per_phase
 
     @property
