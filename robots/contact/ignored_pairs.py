@@ -26,6 +26,7 @@ from .collision_pairs import FramePair
 from .filter import CollisionFilter
 from .huge_shapes import warn_of_huge_shapes
 from .own_links import adjacent_pairs, robot_roots
+from .states import home_within_limits, random_states, usual_clearance
 
 ALWAYS_SAMPLES = 200
 """Number of random states that decide whether a pair always touches; more take longer,
@@ -53,7 +54,8 @@ class IgnoredPair:
     a: str
     b: str
     reason: str
-    """One of "Adjacent", "Default", "Always", "Never", "User", or words of a file."""
+    """One of "Adjacent", "Default", "Always", "Never", "Near", "User", or words of a
+    file."""
 
     def __str__(self) -> str:
         return f"{self.a} and {self.b}: {self.reason}"
@@ -91,11 +93,11 @@ def default_exclusions(
             reasons[keys[k]] = reason
         open_[found] = False
 
-    home = _home(tree)[None]
+    home = home_within_limits(tree)[None]
     at_home = test.touching(home, open_)[0]
     _warn_of_a_crowded_home(int(at_home.sum()), int(open_.sum()))
     exclude(at_home, "Default")
-    states = _random_states(tree, samples, np.random.default_rng(seed))
+    states = random_states(tree, samples, np.random.default_rng(seed))
     first = test.touching(states[:ALWAYS_SAMPLES], open_)
     exclude(first.mean(0) > ALWAYS_FRACTION, "Always")
     never = open_ & ~first.any(0)
@@ -105,6 +107,10 @@ def default_exclusions(
         batch = states[start : start + STATES_PER_BATCH]
         never &= ~test.touching(batch, never).any(0)
     exclude(never, "Never")
+    clearance = usual_clearance(tree)
+    near = _TouchTest(tree, test.frames, pairs, max(cutoff, clearance))
+    is_near = near.touching(states[:ALWAYS_SAMPLES], open_)
+    exclude(is_near.mean(0) > ALWAYS_FRACTION, "Near")
     is_fitted = np.array([bool(frame.unfitted) for frame in tree.frames], bool)
     inflated = open_ & is_fitted[pairs].any(1)
     fitted = _TouchTest(tree, tree.frames, pairs[inflated], cutoff)
@@ -143,33 +149,6 @@ def _warn_of_inflated_pairs(pairs: Sequence[IgnoredPair]) -> None:
         )
 
 
-def _home(tree: FrameTree) -> Float[np.ndarray, " nq"]:
-    """Return the home, its coordinates outside of their limits in their middle."""
-    K = tree.model.kinematics
-    lower, upper = K.limits
-    is_inside = (lower <= K.home) & (K.home <= upper)
-    nearest = np.clip(K.home, lower, upper)
-    with np.errstate(invalid="ignore"):
-        middle = (lower + upper) / 2
-    return np.where(is_inside, K.home, np.where(np.isfinite(middle), middle, nearest))
-
-
-def _random_states(
-    tree: FrameTree, samples: int, rng: np.random.Generator
-) -> Float[np.ndarray, "samples nq"]:
-    """Return states uniform within the limits, or within ±pi of home without any."""
-    K = tree.model.kinematics
-    home, (lower, upper) = _home(tree), K.limits
-    low = np.where(np.isfinite(lower), lower, home - np.pi)
-    high = np.where(np.isfinite(upper), upper, home + np.pi)
-    # One limit alone may lie beyond the range about home.
-    q = rng.uniform(np.minimum(low, high), np.maximum(low, high), (samples, len(home)))
-    for first, _ in K.tree.balls:
-        w = rng.normal(size=(samples, 4))
-        q[:, first : first + 4] = w / np.linalg.norm(w, axis=1, keepdims=True)
-    return q
-
-
 class _TouchTest:
     """Test of pairs of frames for contact in many states."""
 
@@ -180,7 +159,7 @@ class _TouchTest:
         pairs: Int[np.ndarray, "n 2"],
         cutoff: float,
     ) -> None:
-        self.tree, self.pairs, self.cutoff = tree, pairs, cutoff
+        self.tree, self.frames, self.pairs, self.cutoff = tree, frames, pairs, cutoff
         self.groups = group_body_pairs(frames, pairs)
         warn_of_huge_shapes(frames, pairs)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from posewise.compilation.progress import announce_if_slow
 
-from ..errors import ConfigError
+from ..errors import ConfigError, first_few
 from ..geometry.fitting.measures import reach_beyond, volume
 from ..geometry.fitting.splitting import PrimitiveKind, fit
 from ..geometry.fitting.surface import PosedShape, Surface
@@ -44,6 +44,11 @@ class CollisionFit:
     """The cost of the primitives of all frames; printed, it is a table."""
 
     links: tuple[LinkFit, ...]
+    closer: tuple[str, ...] = ()
+    """Frames fitted by boxes, since the shapes that were asked for fill a gap to
+    another link of the robot."""
+    hulls: tuple[str, ...] = ()
+    """Frames that keep their meshes and hulls for the same reason."""
 
     @property
     def median_volume_ratio(self) -> float:
@@ -69,6 +74,16 @@ class CollisionFit:
             f"{'all':{width}}  {count:6}  {self.median_volume_ratio:6.2f} median"
             f"  {1e3 * largest:16.1f}  {1e3 * seconds:9.0f}"
         )
+        if self.closer:
+            rows.append(
+                "Fitted by boxes, since else they fill a gap to another link:"
+                f" {first_few(self.closer)}."
+            )
+        if self.hulls:
+            rows.append(
+                "Left as hulls, since fits fill a gap to another link:"
+                f" {first_few(self.hulls)}."
+            )
         return "\n".join(rows)
 
 
@@ -89,24 +104,56 @@ def fit_collisions(
         tolerance = number("tolerance", tolerance, expected, lambda t: t > 0)
     report = []
     for i in _chosen_frames(tree, links):
-        start = perf_counter()
-        frame = unfitted(tree.frames[i])
-        surface = _surface(frame)
-        with announce_if_slow(f"fitting {primitives} to {frame.name!r}"):
-            fitted = fit(surface, primitives, tolerance)
-        geometries = _replaced(frame, fitted)
-        tree = tree.with_properties(i, geometries=geometries, unfitted=frame.geometries)
-        hull = surface.hull_volume
-        report.append(
-            LinkFit(
-                frame.name,
-                len(fitted),
-                volume(fitted) / hull if hull else inf,
-                reach_beyond(fitted, surface.corners),
-                perf_counter() - start,
-            )
-        )
+        tree, link = fit_link(tree, i, primitives, tolerance)
+        report.append(link)
     return tree, CollisionFit(tuple(report))
+
+
+def fit_link(
+    tree: FrameTree,
+    i: int,
+    primitives: PrimitiveKind,
+    tolerance: float | None,
+    seconds: float = 0.0,
+) -> tuple[FrameTree, LinkFit]:
+    """Return a tree in which primitives replace the meshes and hulls of one frame.
+
+    Args:
+        tree: The frames.
+        i: Index of the frame.
+        primitives: See `Config.fit_collisions`.
+        tolerance: See `Config.fit_collisions`.
+        seconds: Time of earlier fits of the frame [s].
+    """
+    start = perf_counter()
+    frame = unfitted(tree.frames[i])
+    surface = _surface(frame)
+    with announce_if_slow(f"fitting {primitives} to {frame.name!r}"):
+        fitted = fit(surface, primitives, tolerance)
+    geometries = _replaced(frame, fitted)
+    tree = tree.with_properties(i, geometries=geometries, unfitted=frame.geometries)
+    hull = surface.hull_volume
+    return tree, LinkFit(
+        frame.name,
+        len(fitted),
+        volume(fitted) / hull if hull else inf,
+        reach_beyond(fitted, surface.corners),
+        seconds + perf_counter() - start,
+    )
+
+
+def unfit_link(tree: FrameTree, i: int, link: LinkFit) -> tuple[FrameTree, LinkFit]:
+    """Return a tree in which a frame has its meshes and hulls again.
+
+    Args:
+        tree: The frames.
+        i: Index of the frame.
+        link: The cost of its fit.
+    """
+    frame = unfitted(tree.frames[i])
+    count = sum(map(_is_fitted, frame.geometries))
+    tree = tree.with_properties(i, geometries=frame.geometries)
+    return tree, LinkFit(frame.name, count, 1.0, 0.0, link.seconds)
 
 
 def unfitted(frame: Frame) -> Frame:

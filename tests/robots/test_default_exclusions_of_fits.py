@@ -5,8 +5,10 @@ import warnings
 import numpy as np
 import pytest
 import trimesh
+from helpers.reference_kinematics import EXAMPLES
 
 import posewise as pw
+from posewise import FS, OT
 
 WING = trimesh.creation.box([0.02, 0.02, 0.4])
 
@@ -126,3 +128,104 @@ def test_meshes_in_metres_cost_none(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         C.collisions()
+
+
+def turntable(gap: float, size: float = 1.0) -> pw.Config:
+    """Return a bar that turns above a slab and tilts by 10 mm; a stub is between them.
+
+    All lengths, the gap of slab and bar too, are times the size [m].
+    """
+    C = pw.Config()
+
+    def link(name: str, extents: list[float], height: float, *parent: str) -> None:
+        mesh = trimesh.creation.box(size * np.array(extents))
+        place = [0, 0, size * height, 1, 0, 0, 0]
+        C.add_frame(name, *parent, shape=[(pw.Mesh(mesh, mode="convex"), place)])
+
+    link("slab", [0.5, 0.4, 0.1], -0.05 - gap)
+    C.add_frame("pan", "slab", joint="hingeZ", limits=[-3, 3])
+    link("stub", [0.02, 0.02, 0.02], 0.0, "pan")
+    C.add_frame("lift", "stub", joint="hingeY", limits=[-0.04, 0.04])
+    link("bar", [0.5, 0.1, 0.1], 0.05, "lift")
+    return C
+
+
+def hulls_and_fits(C: pw.Config) -> tuple[float, float]:
+    """Return the distance of slab and bar before and after a fit by capsules."""
+    before = C.signed_distance("slab", "bar")[0]
+    report = C.fit_collisions("capsules")
+    assert {*report.closer, *report.hulls} <= {"slab", "bar"}
+    return before, C.signed_distance("slab", "bar")[0]
+
+
+def test_fits_that_fill_a_gap_are_made_closer():
+    C = turntable(gap=0.02)
+    C.fit_collisions("capsules", tolerance=np.inf)
+    assert C.signed_distance("slab", "bar")[0] < 0
+    before, after = hulls_and_fits(C)
+    assert before < 0  # of the fit with one capsule a link
+    assert after >= 0.01
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert reasons(C) == reasons(turntable(gap=0.02))
+    report = turntable(gap=0.02).fit_collisions("capsules")
+    assert "fill a gap to another link" in str(report)
+    assert len(report.links) == 3
+
+
+def test_fits_without_gaps_stay():
+    for C in (turntable(gap=0.5), turntable(gap=-0.02)):
+        report = C.fit_collisions("capsules")
+        assert report.closer == report.hulls == ()
+
+
+def test_fits_of_links_that_were_not_asked_for_stay():
+    C = turntable(gap=0.02)
+    C.fit_collisions("capsules", tolerance=np.inf, links=["slab"])
+    kept = C.frame("slab").geometries
+    C.fit_collisions("capsules", links=["bar"])
+    assert C.frame("slab").geometries == kept
+
+
+@pytest.mark.parametrize(
+    ("gap", "size", "reason"),
+    [
+        (0.004, 1.0, "Near"),
+        (0.02, 1.0, None),
+        (-0.004, 1.0, "Default"),
+        (0.04, 0.1, None),  # 4 mm are much for a robot of 7 cm
+        (0.004, 0.1, "Near"),
+    ],
+)
+def test_links_that_are_always_near_are_excluded(gap, size, reason):
+    C = turntable(gap, size)
+    found = {(p.a, p.b): p.reason for p in C.ignore_default_collisions(samples=300)}
+    if reason is None:
+        assert found.get(("slab", "bar")) == "Never"
+    else:
+        assert found["slab", "bar"] == reason
+
+
+PAGE_ROBOTS = {
+    "ur5": ("ur_description/urdf/ur5_robot.urdf", "wrist_3_link"),
+    "so101": ("so_arm_description/urdf/so101.urdf", "gripper_link"),
+    "pr2": ("pr2_description/urdf/pr2.urdf", "r_gripper_palm_link"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name, tip", PAGE_ROBOTS.values(), ids=PAGE_ROBOTS)
+def test_the_lines_of_the_page_about_your_robot(name, tip):
+    C = pw.Config()
+    C.add_file(EXAMPLES / name, packages={"example-robot-data": EXAMPLES.parent})
+    C.fit_collisions("capsules")
+    C.ignore_default_collisions()
+    komo = pw.KOMO(C)
+    komo.add_control_objective(order=0, scale=0.1)
+    komo.add_objective(None, FS.accumulatedCollisions, [], OT.ineq, margin=0.01)
+    C.q = komo.solve(starts=8, progress=False).q
+    target = C.pose(tip)[:3] + [0, 0, 0.03]
+    komo.add_objective(None, FS.position, [tip], OT.eq, target=target)
+    solution = komo.solve(starts=8, progress=False)
+    C.q = solution.q
+    assert solution.feasible and not C.collisions()
