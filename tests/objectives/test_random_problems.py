@@ -76,6 +76,9 @@ WORLDS = {
     "sixty": many_joints,
 }
 
+SHARES = [0.15, 0.1, 0.15, 0.15, 0.1, 0.25, 0.05, 0.05]
+"""Shares of these worlds."""
+
 
 @cache
 def base_world(name: str) -> pw.Config:
@@ -116,20 +119,21 @@ def draw_times(rng: np.random.Generator) -> list[float] | None:
     return [None, [1.0], [0.0, 1.0], [0.4, 0.9]][rng.integers(4)]
 
 
-def run(rng: np.random.Generator, errors: Counter[str]) -> bool:
+def run(rng: np.random.Generator, name: str, most: int, errors: Counter[str]) -> bool:
     """Draw a problem and solve it in a few iterations; return whether it was solved.
 
     Args:
         rng: the source of randomness.
+        name: of the world.
+        most: largest number of objectives.
         errors: gets the errors of the product, which refuse a part of the problem.
     """
-    name = str(rng.choice([*WORLDS], p=[0.15, 0.1, 0.15, 0.15, 0.1, 0.25, 0.05, 0.05]))
     C = base_world(name).copy()
     order = int(rng.integers(3))
     komo = pw.KOMO(C, 1, int(rng.choice([1, 2, 4])), order)
     if rng.random() < 0.7 and order:
         komo.add_control_objective(order, 0.1)
-    for _ in range(rng.integers(1, 9)):
+    for _ in range(rng.integers(1, most + 1)):
         try:
             feature = draw_feature(C, rng, order)
             kind = OT(rng.choice([0, 1, 2]))
@@ -147,27 +151,31 @@ def run(rng: np.random.Generator, errors: Counter[str]) -> bool:
     return True
 
 
-def run_many(seeds) -> Counter[str]:
-    errors: Counter[str] = Counter()
-    solved = 0
-    for seed in seeds:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            warnings.simplefilter("ignore", UserWarning)
-            try:
-                solved += run(np.random.default_rng([SEED, seed]), errors)
-            except Exception as error:
-                error.add_note(f"seed {seed}")
-                raise
-    assert solved >= 0.5 * len(seeds), errors
-    return errors
+def run_strictly(seed: int, name: str, most: int, errors: Counter[str]) -> bool:
+    """Run a problem with all warnings but the product's as errors."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", UserWarning)
+        try:
+            return run(np.random.default_rng([SEED, seed]), name, most, errors)
+        except Exception as error:
+            error.add_note(f"seed {seed}, world {name}")
+            raise
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_random_problems(seed):
-    run_many([seed])
+def world_of(seed: int) -> str:
+    """Return the name of the world of a problem; large ones are rare."""
+    rng = np.random.default_rng([SEED, seed, 1])
+    return str(rng.choice([*WORLDS], p=SHARES))
+
+
+@pytest.mark.parametrize("seed, name", [*enumerate([*WORLDS][:5])])
+def test_random_problems(seed, name):
+    run_strictly(seed, name, 2, Counter())
 
 
 @pytest.mark.slow
 def test_many_random_problems():
-    run_many(range(LONG))
+    errors: Counter[str] = Counter()
+    solved = [run_strictly(s, world_of(s), 8, errors) for s in range(LONG)]
+    assert np.mean(solved) > 0.8, errors.most_common(20)
