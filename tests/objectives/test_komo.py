@@ -309,7 +309,7 @@ def test_features_that_have_no_rows(with_others):
     if with_others:
         np.testing.assert_allclose(solution.q, np.arctan2(0.8, 0.6), atol=1e-3)
     phi, J = (nlp := komo.nlp()).evaluate(solution.x.reshape(-1))
-    assert phi.shape == J.shape[:1] == nlp.types.shape == (6 * with_others,)
+    assert phi.shape == J.shape[:1] == (len(nlp.types),) == (6 * with_others,)
     assert "velocityLimits" in solution.report()
 
 

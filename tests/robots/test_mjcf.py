@@ -326,6 +326,10 @@ BROKEN = {
         mjcf(body("a", ""), "<equality><joint joint1='x'/></equality>"),
         "'x'",
     ),
+    "infinite axis": (
+        mjcf(body("a", "<joint type='slide' axis='0 0 inf'/><geom size='.1'/>")),
+        "jnt_axis has nan",
+    ),
 }
 
 

@@ -61,7 +61,8 @@ FIRST_HIDDEN_GROUP = 3
 
 
 MAGNITUDES = (
-    *("body_pos", "body_ipos", "body_mass", "body_inertia", "jnt_pos", "qpos0"),
+    *("body_pos", "body_quat", "body_ipos", "body_mass", "body_inertia", "jnt_pos"),
+    *("jnt_axis", "qpos0", "geom_quat"),
     *("geom_pos", "geom_size", "mesh_vert", "site_pos", "cam_pos", "key_qpos"),
     *("wrap_prm", "eq_data"),
 )
