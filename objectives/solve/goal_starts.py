@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 from posewise.features import FS, Feature
 from posewise.robots.kinematics.manifold import difference, integrate
 from posewise.robots.kinematics.tree import KinematicTree
-from posewise.solvers import EQ, INEQ, solve_interruptible
+from posewise.solvers import EQ, INEQ, Options, Result, Status, solve_interruptible
 from posewise.solvers.interruptible import ProgressCallback
 
 from ..objective import OT, Objective
@@ -116,13 +116,26 @@ def _violation(
 ) -> float:
     """Return the sum of squares of violated rows after some iterations from a path."""
     options = replace(settings.options, max_iterations=FEW_ITERATIONS)
+    end = _solve(compiled, path, options, report_progress)
+    types, y = row_types(compiled), np.nan_to_num(np.asarray(end.y), posinf=1e9)
+    excess = np.where(types == EQ, y, np.maximum(y, 0.0) * (types == INEQ))
+    return float(np.sum(excess**2))
+
+
+def _solve(
+    compiled: CompiledProblem,
+    path: Float[np.ndarray, "T nq"],
+    options: Options,
+    report_progress: ProgressCallback,
+) -> Result:
+    """Return where a solve ends, or raise KeyboardInterrupt if it is interrupted."""
     path = np.asarray(path, compiled.data.prefix.dtype)
     end = solve_interruptible(
         compiled.chain, compiled.data, path, options, report_progress
     )
-    types, y = row_types(compiled), np.nan_to_num(np.asarray(end.y), posinf=1e9)
-    excess = np.where(types == EQ, y, np.maximum(y, 0.0) * (types == INEQ))
-    return float(np.sum(excess**2))
+    if int(end.status) == Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    return end
 
 
 def row_types(compiled: CompiledProblem) -> Int[np.ndarray, " rows"]:
@@ -162,10 +175,7 @@ def _configurations(
         world.q = state[columns]
         states += [*initial_paths(alone, settings.seed, CANDIDATES // 2)]
     for path in states:
-        path = np.asarray(path, compiled.data.prefix.dtype)
-        end = solve_interruptible(
-            compiled.chain, compiled.data, path, options, report_progress
-        )
+        end = _solve(compiled, path, options, report_progress)
         if end.violation <= settings.tolerance:
             full = q.copy()
             full[columns] = np.asarray(end.x)[0]
