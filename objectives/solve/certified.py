@@ -161,7 +161,7 @@ def _calls_for_goals(
     settings: SolveSettings,
     end: CertifiedResult,
 ) -> bool:
-    """Return whether starts lead to goals: detours miss equations, or this path does."""
+    """Return whether starts lead to goals: this path or detours miss equations."""
     if not spec.is_certified:
         return False
     y = np.asarray(end.result.y)[row_types(compiled) == EQ]

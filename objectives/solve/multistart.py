@@ -217,7 +217,7 @@ def _with_enough_slices(
     began: float,
     report_progress: ProgressCallback,
 ) -> Solution:
-    """Return a solution with so many slices that constraints hold between them.
+    """Return a solution with enough slices for what constraints allow between them.
 
     It is the given one if its deviations are small enough, if it is not feasible for
     other causes, or if more slices do not help.
