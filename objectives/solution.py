@@ -127,13 +127,13 @@ class Solution:
 
     @property
     def holds_in_slices(self) -> bool:
-        """Whether the solution is feasible but for deviations between slices."""
+        """Whether all constraints hold, apart from deviations between slices."""
         is_valid = self.status != Status.BAD_INPUT
         return is_valid and self._is_kept and max(self.eq, self.ineq) <= self.tolerance
 
     @property
     def slices_per_phase(self) -> int:
-        """Slices in each phase; more than the problem's where `between` added some."""
+        """Slices in each phase, with those that `between` asked for."""
         return self._require_record().spec.slices_per_phase
 
     @property

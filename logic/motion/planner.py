@@ -48,8 +48,8 @@ def plan_motion(
     """Plan the motion of a robot through some steps.
 
     For each step hands, grasps, places and stands of a mobile base are chosen, such
-    that each path is certified to keep 5 mm from everything but what the step says may
-    touch, and such that the exact predicates confirm its effect.
+    that each path is certified to keep 5 mm, to a tenth, from everything but what the
+    step says may touch, and such that the exact predicates confirm its effect.
 
     Args:
         C: the world, which is not changed; its state is the start.

@@ -93,7 +93,7 @@ class Certificate(NamedTuple):
 
     @property
     def violation(self) -> Float[np.ndarray, " T"]:
-        """What is missing on each segment, 0 where it is tolerated [m]."""
+        """Distance that is missing on each segment, 0 where that is tolerated [m]."""
         is_tolerated = np.ones(len(self.missing), bool)
         is_tolerated[[short.segment for short in self.shortfalls]] = False
         return np.where(is_tolerated, 0.0, self.missing)

@@ -24,9 +24,9 @@ def deviations_between_slices(found: Sequence[Deviation]) -> str:
 
 def _in_words(deviation: Deviation) -> str:
     unit = feature_unit(deviation.objective.feature)
-    unit = "" if unit == "1" else f" {unit}"
+    unit = f" ({unit})" if "," in unit else f" {unit}" if unit != "1" else ""
     return (
-        f"{deviation.objective.name} deviates by {deviation.amount:.2g}{unit} of"
+        f"{deviation.objective.name} deviates by {deviation.amount:.2g} of"
         f" {deviation.objective.between:.2g}{unit},"
         f" {100 * deviation.fraction:.0f} % of the way to slice {deviation.segment}"
     )

@@ -101,7 +101,7 @@ def solve_in_sequence(
         yield end
         if start + 1 < count:
             found = np.asarray(end.result.x, float)
-            if goals is None and _may_lead_astray(spec, compiled, settings, end):
+            if goals is None and _calls_for_goals(spec, compiled, settings, end):
                 goals = goal_paths(spec, compiled, found, settings, report_progress)
             path = _next_path(spec, settings.seed, start + 1, found, goals or [])
             penalty, multipliers = settings.initial_penalty(start + 1), None
@@ -155,13 +155,13 @@ def _next_path(
     return initial_paths(spec, seed, start + 1)[start]
 
 
-def _may_lead_astray(
+def _calls_for_goals(
     spec: ProblemSpec,
     compiled: CompiledProblem,
     settings: SolveSettings,
     end: CertifiedResult,
 ) -> bool:
-    """Return whether a path is on equations all the way, or cannot reach its goals."""
+    """Return whether starts lead to goals: this path or detours miss equations."""
     if not spec.is_certified:
         return False
     y = np.asarray(end.result.y)[row_types(compiled) == EQ]

@@ -1,4 +1,4 @@
-"""How far constraints are from holding between slices, where a path runs straight.
+"""Deviations of constraints between slices, where a path runs straight.
 
 A closed chain that is exact in two slices is not on the straight way between them: it
 opens by about |q″| h² / 8, which is a quarter with twice the slices.

@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 from posewise.features import FS, Feature
 from posewise.robots.kinematics.manifold import difference, integrate
 from posewise.robots.kinematics.tree import KinematicTree
-from posewise.solvers import EQ, INEQ, solve_interruptible
+from posewise.solvers import EQ, INEQ, Options, Result, Status, solve_interruptible
 from posewise.solvers.interruptible import ProgressCallback
 
 from ..objective import OT, Objective
@@ -35,6 +35,9 @@ an obstacle or close a chain by themselves look like those that cannot."""
 CANDIDATES = 48
 """Number of states from which a goal's configurations are solved for (count), each in
 milliseconds. Fewer miss the one to which a way leads."""
+MAX_PATHS = 16
+"""Largest number of paths that are compared (count). Those to the first goal are told
+apart, and each goes on to the next goal's nearest configuration."""
 NEARNESS = 0.1
 """Scale of the distance to the configuration before, as a cost [1/rad]. A larger one
 outweighs the goal at first."""
@@ -51,8 +54,8 @@ def goal_paths(
 ) -> list[Float[np.ndarray, "T nq"]]:
     """Return paths straight from goal to goal, those that violate least first.
 
-    Slices in which equations single out a place are goals, and so is the last one. Each
-    is met by a configuration of its own; there is no path if none is found for one.
+    Slices in which equations single out a place are goals, and so is the last one.
+    There is no path if no configuration is found for one of them.
 
     Args:
         spec: the problem.
@@ -66,33 +69,28 @@ def goal_paths(
     tree = mode_sequence(spec).world.kinematics().tree
     goals = np.flatnonzero(passed_points(spec))
     start = whole_path(spec, x)
-    paths = [start] * CANDIDATES
-    for first, last in zip(goals[:-1], goals[1:], strict=True):
-        every: dict[bytes, np.ndarray] = {}
+    paths = [start]
+    for first, last in zip(goals[:-1].tolist(), goals[1:].tolist(), strict=True):
         longer = []
-        for rank, points in enumerate(paths):
-            key = points[first].tobytes()
-            if key not in every:
-                every[key] = _configurations(
-                    spec,
-                    start[last],
-                    points[first],
-                    int(last) - 1,
-                    settings,
-                    report_progress,
-                )
-            found = every[key]
-            if not len(found):
-                continue
-            points, goal = points.copy(), found[rank % len(found)]
-            points[first : last + 1] = _straight(
-                tree, points[first], goal, int(last - first)
+        for points in paths:
+            found = _configurations(
+                spec,
+                start[last],
+                points[first],
+                last - 1,
+                CANDIDATES // len(paths),
+                settings,
+                report_progress,
             )
-            longer.append(points)
+            for goal in found[: MAX_PATHS // len(paths)]:
+                longer.append(points.copy())
+                way = _straight(tree, points[first], goal, last - first)
+                longer[-1][first : last + 1] = way
         paths = longer
-    unique = {points.tobytes(): points[1:] for points in paths}
+        if not paths:
+            return []
     return sorted(
-        unique.values(),
+        [points[1:] for points in paths],
         key=lambda path: _violation(compiled, path, settings, report_progress),
     )
 
@@ -116,13 +114,26 @@ def _violation(
 ) -> float:
     """Return the sum of squares of violated rows after some iterations from a path."""
     options = replace(settings.options, max_iterations=FEW_ITERATIONS)
+    end = _solve(compiled, path, options, report_progress)
+    types, y = row_types(compiled), np.nan_to_num(np.asarray(end.y), posinf=1e9)
+    excess = np.where(types == EQ, y, np.maximum(y, 0.0) * (types == INEQ))
+    return float(np.sum(excess**2))
+
+
+def _solve(
+    compiled: CompiledProblem,
+    path: Float[np.ndarray, "T nq"],
+    options: Options,
+    report_progress: ProgressCallback,
+) -> Result:
+    """Return where a solve ends, or raise KeyboardInterrupt if it is interrupted."""
     path = np.asarray(path, compiled.data.prefix.dtype)
     end = solve_interruptible(
         compiled.chain, compiled.data, path, options, report_progress
     )
-    types, y = row_types(compiled), np.nan_to_num(np.asarray(end.y), posinf=1e9)
-    excess = np.where(types == EQ, y, np.maximum(y, 0.0) * (types == INEQ))
-    return float(np.sum(excess**2))
+    if int(end.status) == Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    return end
 
 
 def row_types(compiled: CompiledProblem) -> Int[np.ndarray, " rows"]:
@@ -138,6 +149,7 @@ def _configurations(
     q: Float[np.ndarray, " nq"],
     before: Float[np.ndarray, " nq"],
     t: int,
+    count: int,
     settings: SolveSettings,
     report_progress: ProgressCallback,
 ) -> Float[np.ndarray, "n nq"]:
@@ -148,6 +160,7 @@ def _configurations(
         q: a configuration of the solved world, whose shared coordinates are kept.
         before: the configuration that they should be near.
         t: the slice.
+        count: number of states from which they are solved for.
         settings: seed and tolerance.
         report_progress: see `solve_interruptible`.
     """
@@ -160,12 +173,9 @@ def _configurations(
     world, states = alone.config, []
     for state in (q, before):
         world.q = state[columns]
-        states += [*initial_paths(alone, settings.seed, CANDIDATES // 2)]
+        states += [*initial_paths(alone, settings.seed, count // 2)]
     for path in states:
-        path = np.asarray(path, compiled.data.prefix.dtype)
-        end = solve_interruptible(
-            compiled.chain, compiled.data, path, options, report_progress
-        )
+        end = _solve(compiled, path, options, report_progress)
         if end.violation <= settings.tolerance:
             full = q.copy()
             full[columns] = np.asarray(end.x)[0]
@@ -179,7 +189,7 @@ def _slice_problem(
     before: Float[np.ndarray, " nq"],
     t: int,
 ) -> ProblemSpec:
-    """Return what a slice demands as a problem of its own, in the world of its mode."""
+    """Return the demands of a slice as a separate problem, in the world of its mode."""
     mode = mode_sequence(spec).at(t)
     world = mode.config.copy()
     world.q = q

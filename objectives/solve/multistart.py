@@ -159,10 +159,11 @@ def _solutions_in_sequence(
     solutions: list[Solution] = []
     try:
         for start, end in enumerate(ends):
-            found = solution(end, start)
+            solutions.append(solution(end, start))
             if settings.uses_newton_steps:
-                found = _with_enough_slices(found, settings, began, report_progress)
-            solutions.append(found)
+                solutions[-1] = _with_enough_slices(
+                    solutions[-1], settings, began, report_progress
+                )
             is_retried = (
                 spec.is_bounded_between or solutions[-1].status is Status.INFEASIBLE
             )
@@ -216,7 +217,7 @@ def _with_enough_slices(
     began: float,
     report_progress: ProgressCallback,
 ) -> Solution:
-    """Return a solution with so many slices that constraints hold between them.
+    """Return a solution with enough slices for what constraints allow between them.
 
     It is the given one if its deviations are small enough, if it is not feasible for
     other causes, or if more slices do not help.
@@ -237,6 +238,8 @@ def _with_enough_slices(
         finer = _certified_solution(
             spec, compiled, end, settings, began, found.start, found.findings
         )
+        if finer.status is Status.INTERRUPTED:
+            return replace(found, status=Status.INTERRUPTED)
         if not finer.holds_in_slices:
             break
         found = finer

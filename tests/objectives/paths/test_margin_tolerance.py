@@ -89,7 +89,7 @@ def test_contact_has_no_tolerance(margin, distance, is_accepted):
 
 @pytest.mark.parametrize("own, is_accepted", [(0.02, True), (0.01, False)])
 def test_the_tolerance_is_that_of_each_pair(own, is_accepted):
-    """Of two discs of one robot, by `self_margin`."""
+    """Two discs of one robot keep `self_margin`."""
     C = disc(0.5)
     C.add_frame("base", position=[-2, 3, 0])
     for k, x in enumerate((-1.0, 1.0)):
@@ -111,7 +111,7 @@ def test_the_tolerance_is_that_of_each_pair(own, is_accepted):
 @pytest.mark.parametrize("margin", MARGINS)
 @pytest.mark.parametrize("world", ["arm", "box"])
 def test_where_an_inverse_kinematics_ends_a_path_begins(world, margin, scale):
-    """It is pulled into an obstacle, so that it ends at the margin or a bit inside."""
+    """A cost pulls it into an obstacle, so that it ends at the margin or inside."""
     if world == "box":
         C = disc(0.3)
         pull, frames = [0.5, 0.2], ["disc"]
