@@ -21,7 +21,7 @@ from .chain.modes import ModeSequence, build_modes
 from .checks.findings import certain_conflicts
 from .checks.hints import hints_on_violated
 from .checks.motion_time import needs_time
-from .checks.solution_doubts import path_doubts
+from .checks.solution_doubts import overlap_doubts, path_doubts
 from .checks.units import METRES, lengths_beyond_metres
 from .clearance.avoidance import CollisionAvoidance
 from .clearance.certificate import Certificate
@@ -123,14 +123,18 @@ class Solution:
     def doubts(self) -> tuple[str, ...]:
         """Sentences on objectives that hold, but very likely not as they were meant.
 
-        They are about `FS.gazeAt` of a target behind the camera, and about feet of
-        `FS.supportPolygon` at different heights.
+        They are about `FS.gazeAt` of a target behind the camera, about feet of
+        `FS.supportPolygon` at different heights, and, of feasible paths without
+        `KOMO.avoid_collisions`, about loose objects that overlap something.
         """
         if self._record is None or self.status == Status.BAD_INPUT:
             return ()
         kept = [o.objective for o in self.objectives if o.violation <= self.tolerance]
         modes = mode_sequence(self._record.spec)
-        return tuple(dict.fromkeys(path_doubts(modes, self.x, kept)))
+        found = [*path_doubts(modes, self.x, kept)]
+        if self.feasible and self._record.spec.avoidance is None:
+            found += overlap_doubts(modes, self.x)
+        return tuple(dict.fromkeys(found))
 
     def rank(self) -> tuple[float, float]:
         """Return the sort key of solutions, best first: violation, then cost."""
