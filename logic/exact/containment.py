@@ -84,7 +84,7 @@ class InsideOf(SemanticPredicate):
                 " in which it is to be. The first object is the content: swap them."
             )
 
-    def obstacles(self, C: Config) -> Iterator[str]:
+    def impediments(self, C: Config) -> Iterator[str]:
         """Yield a sentence if the hollow of b is filled by the hull of its mesh."""
         b = find_object(C, self.b, self.a)
         if not self._cavities(b) and (text := filled_hollow(b)):
@@ -125,15 +125,15 @@ class InsideOf(SemanticPredicate):
             text = f"{sides} {axes}, within {length(distance[both].max())}."
         else:
             text = f"{sides} {_count_axes(both)}, not along two orthogonal axes."
-            for obstacle in self.obstacles(b.C):
-                text = f"{text} {obstacle}"
-                warnings.warn(obstacle, ProblemWarning, stacklevel=5)
+            for impediment in self.impediments(b.C):
+                text = f"{text} {impediment}"
+                warnings.warn(impediment, ProblemWarning, stacklevel=5)
         return Verdict(truth, lambda: text)
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
         """Return rows of a's centre in b's bounding box, and of rays that hit b."""
-        for obstacle in self.obstacles(C) if truth else ():
-            warnings.warn(obstacle, ProblemWarning, stacklevel=4)
+        for impediment in self.impediments(C) if truth else ():
+            warnings.warn(impediment, ProblemWarning, stacklevel=4)
         igibson = self.semantics == "igibson"
         own_axes = not igibson
         pair = object_pair(C, self.a, self.b, root_only=igibson)

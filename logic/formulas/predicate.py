@@ -174,7 +174,7 @@ class Predicate(ABC):
         """Yield sentences on what is doubtful in a world where it holds; here none."""
         yield from ()
 
-    def obstacles(self, C: Config) -> Iterator[str]:
+    def impediments(self, C: Config) -> Iterator[str]:
         """Yield sentences on what in the world hardly lets it hold; here none."""
         yield from ()
 
@@ -299,9 +299,9 @@ class Formula(Predicate):
         for part in self._demanded(C):
             yield from part.solution_doubts(C)
 
-    def obstacles(self, C: Config) -> Iterator[str]:
+    def impediments(self, C: Config) -> Iterator[str]:
         for part in self._demanded(C):
-            yield from part.obstacles(C)
+            yield from part.impediments(C)
 
     def _demanded(self, C: Config) -> tuple[Predicate, ...]:
         """Return the predicates that it demands for certain: none of alternatives."""

@@ -28,10 +28,10 @@ class DoubtsSolutions(Protocol):
 
 
 @runtime_checkable
-class TellsObstacles(Protocol):
+class TellsImpediments(Protocol):
     """A constraint that can tell why a world hardly lets it hold."""
 
-    def obstacles(self, C: Config) -> Iterator[str]:
+    def impediments(self, C: Config) -> Iterator[str]:
         """Yield sentences on what in a world is in its way, wherever movables are."""
         ...
 
@@ -61,10 +61,10 @@ def solution_doubts(constraints: Sequence[object], world: Config) -> tuple[str, 
     return tuple(dict.fromkeys(found))
 
 
-def obstacles(constraints: Sequence[object], world: Config) -> tuple[str, ...]:
+def impediments(constraints: Sequence[object], world: Config) -> tuple[str, ...]:
     """Return what in a world is in the way of constraints, once each."""
-    asked = [c for c in constraints if isinstance(c, TellsObstacles)]
-    return tuple(dict.fromkeys(text for c in asked for text in c.obstacles(world)))
+    asked = [c for c in constraints if isinstance(c, TellsImpediments)]
+    return tuple(dict.fromkeys(text for c in asked for text in c.impediments(world)))
 
 
 def warn_of_doubts(constraints: Sequence[object], world: Config) -> None:

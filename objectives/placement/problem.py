@@ -14,7 +14,7 @@ from posewise.robots.config import Config
 from posewise.robots.errors import ProblemWarning
 from posewise.robots.typing import FrameName, Frames
 
-from ..checks.doubts import obstacles, warn_of_doubts
+from ..checks.doubts import impediments, warn_of_doubts
 from ..checks.signs import doubtful_signs
 from ..interval import SupportsObjectives
 from ..komo import KOMO
@@ -152,7 +152,7 @@ def solve_placement(
     lacks: tuple[str, ...] = ()
     if collisions and not any(s.feasible for s in solutions):
         room = lacks_of_room(world, constraints, names)
-        lacks = (*obstacles(constraints, world), *room)
+        lacks = (*impediments(constraints, world), *room)
     placements = [
         make_placement(world, names, s, witness_joints, lacks, tuple(constraints))
         for s in solutions

@@ -21,7 +21,7 @@ from posewise.logic import (
     Open,
     Under,
 )
-from posewise.objectives.checks.doubts import obstacles
+from posewise.objectives.checks.doubts import impediments
 from posewise.robots.errors import ProblemWarning
 
 SENTENCES = [
@@ -352,10 +352,10 @@ def test_a_hollow_that_a_hull_fills_is_told(kind, tmp_path):
     with pytest.warns(ProblemWarning, match=told):
         assert re.search(told, inside.explain(C))
     # A placement that fails tells them in its message.
-    (text,) = obstacles([inside & logic.OnTopOf("ball", "pail")], C)
+    (text,) = impediments([inside & logic.OnTopOf("ball", "pail")], C)
     assert re.search(told, text)
     C.set_shape("pail", pw.Mesh(pail(), "decompose"))
-    assert inside.holds(C) and not obstacles([inside], C)
+    assert inside.holds(C) and not impediments([inside], C)
 
 
 @pytest.mark.slow  # compiles
