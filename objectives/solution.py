@@ -24,7 +24,7 @@ from .checks.findings import certain_conflicts
 from .checks.hints import hints_on_violated
 from .checks.motion_time import needs_time
 from .checks.precision import coarse_coordinates
-from .checks.solution_doubts import path_doubts
+from .checks.solution_doubts import overlap_doubts, path_doubts
 from .checks.units import METRES, lengths_beyond_metres
 from .clearance.avoidance import CollisionAvoidance
 from .clearance.certificate import Certificate
@@ -146,18 +146,20 @@ class Solution:
         """Sentences on objectives that hold, but very likely not as they were meant.
 
         They are about `FS.gazeAt` of a target behind the camera, about feet of
-        `FS.supportPolygon` at different heights, and about coordinates at the end that
-        are rounded by more than the tolerance.
+        `FS.supportPolygon` at different heights, about coordinates at the end that are
+        rounded by more than the tolerance, and, of feasible paths without
+        `KOMO.avoid_collisions`, about loose objects that overlap something.
         """
         if self._record is None or self.status == Status.BAD_INPUT:
             return ()
         kept = [o.objective for o in self.objectives if o.violation <= self.tolerance]
         modes = mode_sequence(self._record.spec)
-        doubts = path_doubts(modes, self.x, kept)
+        doubts = [*path_doubts(modes, self.x, kept)]
         if self.feasible:
             # The world of a path that may have led far away.
-            far = coarse_coordinates(self.world_at(-1), self.tolerance)
-            doubts = chain(doubts, far)
+            doubts += coarse_coordinates(self.world_at(-1), self.tolerance)
+            if self._record.spec.avoidance is None:
+                doubts += overlap_doubts(modes, self.x)
         return tuple(dict.fromkeys(doubts))
 
     def rank(self) -> tuple[float, float]:

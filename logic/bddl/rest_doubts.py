@@ -9,6 +9,7 @@ from posewise.robots.typing import FrameName
 
 from ..exact.containment import InsideOf
 from ..exact.floors import OnFloor
+from ..exact.footing import rests_on_little
 from ..exact.support import OnTopOf
 from ..formulas.messages import format_predicate
 from ..formulas.predicate import Predicate
@@ -21,10 +22,10 @@ SUPPORTS = (InsideOf, OnFloor, OnTopOf)
 def rest_doubts(
     C: Config, loose: Iterable[FrameName], literals: Sequence[Predicate]
 ) -> tuple[str, ...]:
-    """Return a sentence for each loose object that does not stay where it is.
+    """Return a sentence for each loose object that does not stay, or hardly does.
 
-    The world is simulated once for all of them, as `Stable` does; without MuJoCo there
-    is no sentence.
+    Hardly: what carries it is small beside it, such as a knob. The world is simulated
+    once for all of them, as `Stable` does; without MuJoCo that gives no sentence.
 
     Args:
         C: the world.
@@ -34,13 +35,20 @@ def rest_doubts(
     names = [name for name in loose if _exists(C, name)]
     if not names:
         return ()
+    on_little = [
+        doubt
+        for literal in literals
+        if isinstance(literal, OnTopOf) and literal.a in names and literal.holds(C)
+        for doubt in rests_on_little(literal, C, literal.a, literal.b)
+    ]
     try:
         motion = Twin(_without_unreal(C)).simulate(Stable(names[0]).duration)
     except ImportError:
-        return ()
+        return tuple(on_little)
     except SimulationError:
-        return ("Objects overlap, so that a simulation throws them out.",)
-    return tuple(_falling(motion, names, literals))
+        thrown = "Objects overlap, so that a simulation throws them out."
+        return (*on_little, thrown)
+    return (*on_little, *_falling(motion, names, literals))
 
 
 def _falling(

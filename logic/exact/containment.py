@@ -1,5 +1,6 @@
 """Containment: a centre of mass that another object surrounds."""
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -7,6 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from posewise.robots.config import Config
+from posewise.robots.errors import ProblemWarning
 from posewise.robots.typing import FrameName
 from posewise.robots.world.regions import Region
 
@@ -19,6 +21,7 @@ from ..geometry.frame_groups import (
     region_around,
     require_shapes,
 )
+from ..geometry.hollows import filled_hollow
 from ..geometry.messages import length
 from ..geometry.ray_axes import AXES, IGIBSON_RANGE, hits_along_axes, is_surrounded
 from ..geometry.regions import checked_cavities, in_cavity, regions_box
@@ -81,6 +84,12 @@ class InsideOf(SemanticPredicate):
                 " in which it is to be. The first object is the content: swap them."
             )
 
+    def impediments(self, C: Config) -> Iterator[str]:
+        """Yield a sentence if the hollow of b is filled by the hull of its mesh."""
+        b = find_object(C, self.b, self.a)
+        if not self._cavities(b) and (text := filled_hollow(b)):
+            yield f"InsideOf({self.a}, {self.b}): {text}"
+
     def solution_doubts(self, C: Config) -> Iterator[str]:
         """Yield a sentence if a does not stay where it is."""
         yield from does_not_stay(self, C, self.a)
@@ -116,10 +125,15 @@ class InsideOf(SemanticPredicate):
             text = f"{sides} {axes}, within {length(distance[both].max())}."
         else:
             text = f"{sides} {_count_axes(both)}, not along two orthogonal axes."
+            for impediment in self.impediments(b.C):
+                text = f"{text} {impediment}"
+                warnings.warn(impediment, ProblemWarning, stacklevel=5)
         return Verdict(truth, lambda: text)
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
         """Return rows of a's centre in b's bounding box, and of rays that hit b."""
+        for impediment in self.impediments(C) if truth else ():
+            warnings.warn(impediment, ProblemWarning, stacklevel=4)
         igibson = self.semantics == "igibson"
         own_axes = not igibson
         pair = object_pair(C, self.a, self.b, root_only=igibson)

@@ -33,6 +33,7 @@ from ..relaxed.object_features import object_pair
 from ..relaxed.rays import DOWN, UP
 from ..relaxed.support import on_supports_term, vertical_ray_term
 from .contact import CONTACT_TOLERANCE, InContactWith, check_tolerance
+from .footing import rests_on_little
 from .rest import does_not_stay
 from .verdict import SemanticPredicate, Verdict
 
@@ -110,7 +111,8 @@ class OnTopOf(SemanticPredicate):
         yield self.a, self.b
 
     def solution_doubts(self, C: Config) -> Iterator[str]:
-        """Yield a sentence if a does not stay where it is."""
+        """Yield a sentence if a does not stay where it is, or hardly anything does."""
+        yield from rests_on_little(self, C, self.a, self.b)
         yield from does_not_stay(self, C, self.a)
 
     def start_region(

@@ -174,6 +174,10 @@ class Predicate(ABC):
         """Yield sentences on what is doubtful in a world where it holds; here none."""
         yield from ()
 
+    def impediments(self, C: Config) -> Iterator[str]:
+        """Yield sentences on what in the world hardly lets it hold; here none."""
+        yield from ()
+
     def rests_on(self, C: Config) -> Iterator[tuple[FrameName, FrameName]]:
         """Yield objects with what they must be on or in, side by side; here none."""
         yield from ()
@@ -294,6 +298,10 @@ class Formula(Predicate):
     def solution_doubts(self, C: Config) -> Iterator[str]:
         for part in self._demanded(C):
             yield from part.solution_doubts(C)
+
+    def impediments(self, C: Config) -> Iterator[str]:
+        for part in self._demanded(C):
+            yield from part.impediments(C)
 
     def _demanded(self, C: Config) -> tuple[Predicate, ...]:
         """Return the predicates that it demands for certain: none of alternatives."""

@@ -18,8 +18,8 @@ STANDS = 3
 """Number of places of a mobile base that are tried for each pose of a hand."""
 SPREAD = 0.6
 """Angle about the hand between these places [rad]."""
-APPROACH = 0.1
-"""Way of the hand towards an object, and back [m]."""
+APPROACHES = (0.1, 0.05)
+"""Ways of the hand towards an object, and back, tried in this order [m]."""
 LIFT = 0.05
 """Height to which an object is lifted before it is carried [m]."""
 
@@ -93,10 +93,31 @@ def nearby(
     )[0]
 
 
-def retreated(hand: Hand, pose: Float[np.ndarray, "7"]) -> Float[np.ndarray, "7"]:
-    """Return the pose of a hand's link with the hand drawn back from an object."""
+def drawn_back(
+    situation: Situation,
+    X: Config,
+    hand: Hand,
+    pose: Float[np.ndarray, "7"],
+    q: Float[np.ndarray, " nq"],
+    fixed: Sequence[str] = (),
+) -> Keyframe | None:
+    """Return a configuration with a hand drawn back from an object, if there is one.
+
+    Arguments are those of `nearby`; the pose is that at the object.
+    """
+    for way in APPROACHES:
+        back = retreated(hand, pose, way)
+        if found := nearby(situation, X, hand, back, q, fixed=fixed):
+            return found
+    return None
+
+
+def retreated(
+    hand: Hand, pose: Float[np.ndarray, "7"], way: float
+) -> Float[np.ndarray, "7"]:
+    """Return the pose of a hand's link with the hand drawn back by a way [m]."""
     R = quat_to_matrix(pose[3:]) @ quat_to_matrix(hand.frame[3:])
-    return moved(pose, APPROACH * R[:, 2])
+    return moved(pose, way * R[:, 2])
 
 
 def lifted(pose: Float[np.ndarray, "7"]) -> Float[np.ndarray, "7"]:

@@ -14,7 +14,15 @@ from posewise.robots.typing import FrameName
 from .feasibility import out_of_reach
 from .hand import Hand
 from .keyframes import Keyframe, solve_keyframes
-from .manoeuvre import Blocked, follow, lifted, retreated, stands, with_opening
+from .manoeuvre import (
+    APPROACHES,
+    Blocked,
+    follow,
+    lifted,
+    retreated,
+    stands,
+    with_opening,
+)
 from .outcome import Choice, Outcome
 from .places import find_places
 from .reach_grasp import open_width, release_legs
@@ -101,7 +109,7 @@ def place_ways(
     away = solved(
         _without_object(situation, hand).planning_world(),
         at,
-        [retreated(hand, pose) for pose in poses],
+        [retreated(hand, pose, APPROACHES[-1]) for pose in poses],
         opening,
     )
     found = []

@@ -15,9 +15,8 @@ from .hand import Hand
 from .keyframes import Keyframe, solve_keyframes
 from .manoeuvre import (
     Blocked,
+    drawn_back,
     finger_pairs,
-    nearby,
-    retreated,
     stands,
     with_opening,
 )
@@ -79,7 +78,7 @@ def grasp_legs(
     """
     X = situation.planning_world()
     pose = hand.link_pose(pose_multiply(situation.world.pose(frame), grasp.pose))
-    before = nearby(situation, X, hand, retreated(hand, pose), at.q, fixed=fixed)
+    before = drawn_back(situation, X, hand, pose, at.q, fixed)
     if before is None:
         raise Blocked(f"The hand cannot come to {frame!r}, {grasp.name}.")
     touching = finger_pairs(situation.world, hand, frame)
@@ -119,7 +118,7 @@ def release_legs(
     X = situation.planning_world()
     opened = with_opening(X, hand, q, open_width(grasp))
     pose = situation.at(q).world.pose(hand.link)
-    away = nearby(situation, X, hand, retreated(hand, pose), opened, fixed=fixed)
+    away = drawn_back(situation, X, hand, pose, opened, fixed)
     if away is None:
         raise Blocked(f"The hand cannot come away from {frame!r}.")
     touching = finger_pairs(situation.world, hand, frame)

@@ -28,7 +28,7 @@ from .hand import Hand
 from .plan import MotionPlan
 from .replay_doubts import (
     Checkpoint,
-    Effect,
+    ReplayedEffect,
     effect_doubts,
     effects_at_end,
     replay_doubts,
@@ -65,7 +65,7 @@ class Replay:
     error: float
     """Largest distance of a joint of the arm or the base from its position on the path
     [rad, m]."""
-    effects: tuple[Effect, ...] = ()
+    effects: tuple[ReplayedEffect, ...] = ()
     """The effects of the plan at its end, with reasons."""
     doubts: tuple[str, ...] = ()
     """Sentences on what went otherwise than planned; none: the motion ends well."""

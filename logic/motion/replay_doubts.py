@@ -27,8 +27,8 @@ MAX_LAG = 0.02
 """Distance of a joint from the plan that is told [rad, m]. Arms that touch nothing stay
 within 0.002, at contacts within 0.01."""
 MAX_SHIFT = 0.02
-"""Distance of an object from its planned place that is told [m]; less tells of objects
-that settle or give way to a finger."""
+"""Distance of an object from its planned place that is told [m]; with less, also that
+of objects that settle or give way to a finger."""
 MAX_FALL = 0.05
 """Height below the planned place from which an object has fallen [m]."""
 MAX_TILT = 0.3
@@ -44,15 +44,17 @@ class Checkpoint(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Effect:
-    """Whether an effect of a plan holds after its replay."""
+class ReplayedEffect:
+    """An effect of a plan after its replay."""
 
     predicate: Predicate
     holds: bool
+    """Whether it holds, exactly."""
     reason: str
+    """Why it holds or does not."""
 
 
-def effects_at_end(plan: MotionPlan, world: Config) -> tuple[Effect, ...]:
+def effects_at_end(plan: MotionPlan, world: Config) -> tuple[ReplayedEffect, ...]:
     """Return the effects of all steps that hold at the end of a plan, in a world."""
     wanted: list[Predicate] = []
     for result in plan.steps:
@@ -64,13 +66,13 @@ def effects_at_end(plan: MotionPlan, world: Config) -> tuple[Effect, ...]:
             case Close(obj):
                 wanted.append(~IsOpen(obj))
     return tuple(
-        Effect(p, p.holds(world), p.explain(world))
+        ReplayedEffect(p, p.holds(world), p.explain(world))
         for p in wanted
         if p.holds(plan.world)
     )
 
 
-def effect_doubts(effects: Sequence[Effect]) -> Iterator[str]:
+def effect_doubts(effects: Sequence[ReplayedEffect]) -> Iterator[str]:
     """Yield a sentence for each effect that does not hold."""
     for effect in effects:
         if not effect.holds:

@@ -28,6 +28,15 @@ class DoubtsSolutions(Protocol):
 
 
 @runtime_checkable
+class TellsImpediments(Protocol):
+    """A constraint that can tell why a world hardly lets it hold."""
+
+    def impediments(self, C: Config) -> Iterator[str]:
+        """Yield sentences on what in a world is in its way, wherever movables are."""
+        ...
+
+
+@runtime_checkable
 class NamesSupports(Protocol):
     """A constraint that wants objects to be on or in others."""
 
@@ -50,6 +59,12 @@ def solution_doubts(constraints: Sequence[object], world: Config) -> tuple[str, 
     except ImportError:
         return ()
     return tuple(dict.fromkeys(found))
+
+
+def impediments(constraints: Sequence[object], world: Config) -> tuple[str, ...]:
+    """Return what in a world is in the way of constraints, once each."""
+    asked = [c for c in constraints if isinstance(c, TellsImpediments)]
+    return tuple(dict.fromkeys(text for c in asked for text in c.impediments(world)))
 
 
 def warn_of_doubts(constraints: Sequence[object], world: Config) -> None:

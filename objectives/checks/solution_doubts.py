@@ -7,11 +7,18 @@ from jaxtyping import Float
 
 from posewise.features.bound_feature import BoundFeature
 from posewise.features.table import FS
+from posewise.robots.config import Config
+from posewise.robots.errors import first_few
 from posewise.robots.kinematics.forward import ForwardPass
+from posewise.robots.kinematics.joint_types import FREE_JOINTS
 
-from ..chain.modes import ModeSequence
+from ..chain.modes import ModeSequence, original_name
 from ..objective import OT, Objective
 
+MAX_TOUCH_DEPTH = 1.5e-3
+"""Depth of an overlap from which it is told [m]; solves that avoid it reach 1 mm."""
+MAX_PAIRS = 3
+"""Number of overlapping pairs that are named (count)."""
 MAX_FOOT_HEIGHT = 0.03
 """Height above the lowest foot from which a foot may be in the air [m]; less takes
 floors that are not quite level for air."""
@@ -35,6 +42,57 @@ def path_doubts(
             yield from _seen_from_behind(modes, x, objective)
         elif symbol is FS.supportPolygon.symbol:
             yield from _feet_in_the_air(modes, x, objective)
+
+
+def overlap_doubts(modes: ModeSequence, x: Float[np.ndarray, "T nq"]) -> Iterator[str]:
+    """Yield a sentence if loose objects overlap something on a path.
+
+    Pairs that are ignored do not count, nor do parts of one object or robot.
+
+    Args:
+        modes: the world of the path.
+        x: coordinates in that world.
+    """
+    loose = _loose_frames(modes.base)
+    deepest: dict[tuple[str, ...], tuple[float, int]] = {}
+    for t, q in enumerate(x):
+        C = modes.at(t).config.copy()
+        C.q = q
+        names = [original_name(name) for name in C.frame_names]
+        pairs = C.collision_indices()
+        is_loose = np.array([name in loose for name in names], bool)
+        pairs = pairs[is_loose[pairs].any(1)]
+        pairs = pairs[~C.own_links(pairs)]
+        for k, contact in C.contacts(pairs, 0.0).items():
+            pair = tuple(names[i] for i in pairs[k])
+            overlap = (float(contact.distance), t)
+            deepest[pair] = min(deepest.get(pair, overlap), overlap)
+    told = [
+        f"{a!r} and {b!r} by {-1e3 * depth:.1f} mm in slice {t}"
+        for (a, b), (depth, t) in sorted(deepest.items(), key=lambda item: item[1])
+        if depth < -MAX_TOUCH_DEPTH
+    ]
+    if told:
+        yield (
+            f"Objects overlap: {first_few(told, '; ', MAX_PAIRS)}. Nothing in the"
+            " problem keeps them apart: call komo.avoid_collisions() (placements:"
+            " collisions=True), or exclude pairs by C.ignore_collisions."
+        )
+
+
+def _loose_frames(C: Config) -> frozenset[str]:
+    """Return the names of the frames of loose or held objects, without robots."""
+    frames: set[str] = set()
+    held = C.collision_filter.held
+    for i, frame in enumerate(C.frames):
+        is_free = frame.joint is not None and frame.joint.type in FREE_JOINTS
+        if not is_free and i not in held:
+            continue
+        below = C.subtree(frame.name)
+        jointed = [name for name in below[1:] if C.frame(name).joint is not None]
+        if frame.name in C.objects or not jointed:
+            frames |= set(below)
+    return frozenset(frames)
 
 
 def _seen_from_behind(

@@ -72,12 +72,14 @@ class Placement:
     def doubts(self) -> tuple[str, ...]:
         """Sentences on what is likely not as it was meant though it is solved.
 
-        An object may be on another one and yet fall: it is tried in simulation, which
-        takes about a tenth of a second for each object (extra `sim`; none without).
+        With those of the solution, such as of objects that overlap. An object may be on
+        another one and yet fall: it is tried in simulation, which takes about a tenth
+        of a second for each object (extra `sim`; none without).
         """
         if not self.feasible:
             return ()
-        return solution_doubts(self.constraints, self.solution.world_at(-1))
+        of_world = solution_doubts(self.constraints, self.solution.world_at(-1))
+        return (*self.solution.doubts, *of_world)
 
     @property
     def _lacks(self) -> tuple[str, ...]:
@@ -89,7 +91,9 @@ class Placement:
             f"{name}: {' '.join(f'{x:.4g}' for x in pose)}"
             for name, pose in self.poses.items()
         ]
-        lines += [self.solution.report(), *self._lacks, *self.doubts]
+        # The solution's report has its doubts.
+        doubts = self.doubts[len(self.solution.doubts) :] if self.feasible else ()
+        lines += [self.solution.report(), *self._lacks, *doubts]
         overlap = self.solution.tolerance
         if self.feasible and any(map(is_about_collisions, self.solution.objectives)):
             lines.append(

@@ -14,7 +14,7 @@ from posewise.robots.config import Config
 from posewise.robots.errors import ProblemWarning
 from posewise.robots.typing import FrameName, Frames
 
-from ..checks.doubts import warn_of_doubts
+from ..checks.doubts import impediments, warn_of_doubts
 from ..checks.precision import coarse_coordinates
 from ..checks.signs import doubtful_signs
 from ..interval import SupportsObjectives
@@ -155,7 +155,8 @@ def solve_placement(
     solutions.sort(key=Solution.rank)
     lacks: tuple[str, ...] = ()
     if collisions and not any(s.feasible for s in solutions):
-        lacks = tuple(lacks_of_room(world, constraints, names))
+        room = lacks_of_room(world, constraints, names)
+        lacks = (*impediments(constraints, world), *room)
     placements = [
         make_placement(world, names, s, witness_joints, lacks, tuple(constraints))
         for s in solutions

@@ -264,6 +264,13 @@ class Mesh:
             self._cache["mesh"] = self._load()
         return self._cache["mesh"]
 
+    @property
+    def is_convex(self) -> bool:
+        """Whether the triangles are those of a convex body, without hollows."""
+        if "is_convex" not in self._cache:
+            self._cache["is_convex"] = bool(self.mesh.is_convex)
+        return self._cache["is_convex"]
+
     def _load(self) -> "Trimesh":
         if isinstance(self.source, str | os.PathLike):
             from .mesh_files import read_mesh

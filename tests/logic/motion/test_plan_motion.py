@@ -160,7 +160,7 @@ REPLAYS = {
         ("'carry' .*'gantry' is up to 2.. mrad", "slips in", "At the"),
     ),
 }
-"""What a world has that the planned one had not, and what its replay tells."""
+"""Changes of the planned world, and what its replay tells."""
 
 
 @pytest.mark.parametrize("case", REPLAYS)

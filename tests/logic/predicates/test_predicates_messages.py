@@ -1,10 +1,13 @@
 """Geometric predicates: reasons with the decisive number, errors that help."""
 
+import re
+
 import numpy as np
 import pytest
 from helpers.predicate_scenes import at, door, scene
 
 import posewise as pw
+from posewise import logic
 from posewise.logic import (
     InContactWith,
     InFoVOfAgent,
@@ -18,6 +21,8 @@ from posewise.logic import (
     Open,
     Under,
 )
+from posewise.objectives.checks.doubts import impediments
+from posewise.robots.errors import ProblemWarning
 
 SENTENCES = [
     (
@@ -284,3 +289,90 @@ def no_ground(C):
 def test_bad_input(ask, message):
     with pytest.raises(pw.PosewiseError, match=message):
         ask(scene())
+
+
+def pail():
+    """A floor and four walls, which overlap and together are not convex."""
+    trimesh = pytest.importorskip("trimesh", reason="needs the extra `meshes`")
+    walls = [([0.2, 0.2, 0.02], [0, 0, 0.01])]
+    walls += [([0.02, 0.2, 0.2], [x, 0, 0.1]) for x in (-0.09, 0.09)]
+    walls += [([0.2, 0.02, 0.2], [0, y, 0.1]) for y in (-0.09, 0.09)]
+    parts = [trimesh.creation.box(size) for size, _ in walls]
+    for part, (_, place) in zip(parts, walls, strict=True):
+        part.apply_translation(place)
+    return trimesh.util.concatenate(parts)
+
+
+def pail_in_urdf(C: pw.Config, folder) -> None:
+    pail().export(folder / "pail.stl")
+    mesh = f'<geometry><mesh filename="{folder / "pail.stl"}"/></geometry>'
+    link = f'<link name="pail"><collision>{mesh}</collision></link>'
+    (folder / "pail.urdf").write_text(f'<robot name="pail">{link}</robot>')
+    C.add_file(folder / "pail.urdf")
+
+
+def pail_in_mjcf(C: pw.Config, folder) -> None:
+    pytest.importorskip("mujoco", reason="needs the extra `mujoco`")
+    pail().export(folder / "pail.stl")
+    (folder / "pail.xml").write_text(
+        '<mujoco><asset><mesh name="m" file="pail.stl"/></asset><worldbody>'
+        '<body name="pail"><geom type="mesh" mesh="m"/></body></worldbody></mujoco>'
+    )
+    C.add_file(folder / "pail.xml")
+
+
+def fitted_pail(C: pw.Config, folder) -> None:
+    C.add_frame("pail", shape=pw.Mesh(pail(), "convex"))
+    C.fit_collisions("hulls", links=["pail"])
+
+
+PAILS = {
+    "URDF": pail_in_urdf,
+    "MJCF": pail_in_mjcf,
+    "object": lambda C, _: C.add_object("pail", [pw.Mesh(pail(), "convex")]),
+    "fitted": fitted_pail,
+}
+PREDICATE_CALLS = {
+    "holds": lambda p, C: p.holds(C),
+    "rows": lambda p, C: p.relaxed(C),  # of its violation
+    "in a formula": lambda p, C: (p & logic.OnTopOf("ball", "pail")).holds(C),
+    "KOMO": lambda p, C: pw.KOMO(C).add(p),
+}
+
+
+@pytest.mark.parametrize("kind", PAILS)
+def test_a_hollow_that_a_hull_fills_is_told(kind, tmp_path):
+    C, inside = pw.Config(), logic.InsideOf("ball", "pail")
+    PAILS[kind](C, tmp_path)
+    C.add_object("ball", [pw.Sphere(0.02)], pose=[0, 0, 0.1, 1, 0, 0, 0], joint="free")
+    told = "mesh of 'pail' stands for its convex hull, .*mode='decompose'"
+    for call in PREDICATE_CALLS.values():
+        with pytest.warns(ProblemWarning, match=told):
+            call(inside, C)
+    with pytest.warns(ProblemWarning, match=told):
+        assert re.search(told, inside.explain(C))
+    # A placement that fails tells them in its message.
+    (text,) = impediments([inside & logic.OnTopOf("ball", "pail")], C)
+    assert re.search(told, text)
+    C.set_shape("pail", pw.Mesh(pail(), "decompose"))
+    assert inside.holds(C) and not impediments([inside], C)
+
+
+@pytest.mark.slow  # compiles
+def test_a_placement_into_a_filled_hollow_tells_it():
+    C, inside = pw.Config(), logic.InsideOf("ball", "pail")
+    PAILS["object"](C, None)
+    C.add_object("ball", [pw.Sphere(0.02)], pose=[0, 0, 0.1, 1, 0, 0, 0], joint="free")
+    with pytest.warns(ProblemWarning, match="convex hull"):
+        best, *_ = pw.solve_placement(C, [inside], ["ball"], starts=2, progress=False)
+    assert not best.feasible and "hollow" in best.message and "hollow" in best.report()
+
+
+@pytest.mark.parametrize("shape", [pw.Box([0.2] * 3), "mesh"])
+def test_a_convex_container_has_no_hollow(shape):
+    trimesh = pytest.importorskip("trimesh", reason="needs the extra `meshes`")
+    C = pw.Config()
+    solid = pw.Mesh(trimesh.creation.box([0.2] * 3), "convex")
+    C.add_object("pail", [solid if shape == "mesh" else shape])
+    C.add_object("ball", [pw.Sphere(0.02)], joint="free")
+    assert not logic.InsideOf("ball", "pail").holds(C)
