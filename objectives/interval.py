@@ -129,6 +129,17 @@ class ResolvedAlternative:
     objectives: tuple[Objective, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class AddedConstraint:
+    """A constraint of a problem, and what it was when it was added."""
+
+    constraint: "SupportsObjectives"
+    times: Times
+    alternatives: tuple[ResolvedAlternative, ...]
+    structure_key: tuple[object, ...]
+    """Structure of the world then, see `Config.structure_key`."""
+
+
 Choice: TypeAlias = tuple[ResolvedAlternative, ...]
 """Alternatives of a constraint, of which one has to hold."""
 

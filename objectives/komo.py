@@ -29,9 +29,13 @@ from posewise.solvers.options import SolverOptions
 
 from .chain.contact_forces import ActiveContact
 from .chain.modes import HelperFrame, ModeSwitch
-from .checks.findings import warn_of_problems, warn_of_problems_in_batch
+from .checks.findings import (
+    warn_of_outdated_constraints,
+    warn_of_problems,
+    warn_of_problems_in_batch,
+)
 from .free_durations import free_durations, make_time_objective
-from .interval import Choice, SupportsObjectives
+from .interval import AddedConstraint, Choice, SupportsObjectives
 from .nlp import NLP, make_nlp
 from .objective import OT, Objective, ObjectiveError
 from .path_arguments import (
@@ -78,7 +82,9 @@ class KOMO:
     bounds of the problem; no objective is needed for them.
 
     Args:
-        C: the world. Its state at each `solve` is the start, and is not changed.
+        C: the world. Each `solve` is of the world as it is then, which is not changed:
+            its state is the start, and poses, shapes, limits, attachments and further
+            frames count. Only presets keep numbers, see `add`.
         phases: number of phases; times of objectives count in phases.
         slices_per_phase: slices in each phase.
         k_order: highest order of any objective (0, 1, 2, or 3 for jerk).
@@ -619,6 +625,9 @@ class KOMO:
         given initial path violates least, keeps the best, and names it in
         `Solution.alternatives`. All other methods take the first of these.
 
+        Presets read the sizes of shapes now; a warning tells at a solve if they have
+        changed since. All else is that of the world at each solve.
+
         Args:
             constraint: anything with `objectives(C, interval)`, see
                 `objectives.interval.SupportsObjectives`.
@@ -633,6 +642,10 @@ class KOMO:
             ObjectiveError: as `add_objective`.
         """
         alternatives = resolve_constraint(self.spec, constraint, times)
+        key = self.config.structure_key
+        added = AddedConstraint(constraint, times, alternatives, key)
+        constraints = (*self.spec.constraints, added)
+        self.spec = replace(self.spec, constraints=constraints)
         if len(alternatives) > 1:
             choices = (*self.spec.choices, alternatives)
             self.spec = replace(self.spec, choices=choices)
@@ -918,6 +931,7 @@ class KOMO:
             self.spec, tolerance, False, options, seed=seed, starts=starts
         )
         spec = resolve_alternatives(self.spec)[0]
+        warn_of_outdated_constraints(spec)
         solve = target_function(spec, wrt, settings)
         return solve if with_status else lambda target: solve(target)[0]
 
@@ -930,6 +944,7 @@ class KOMO:
         spec = resolve_alternatives(self.spec)[0]
         if not spec.objectives:
             raise ObjectiveError("There is no objective; add one before nlp().")
+        warn_of_outdated_constraints(spec)
         return make_nlp(spec)
 
     def __repr__(self) -> str:

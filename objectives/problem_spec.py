@@ -20,7 +20,7 @@ from .chain.problem import Chain
 from .clearance.avoidance import CollisionAvoidance
 from .clearance.certificate import Certificate, certify
 from .clearance.motion_model import MotionPart, motion_parts
-from .interval import Choice
+from .interval import AddedConstraint, Choice
 from .objective import Objective, ObjectiveError
 from .solve.starts import sample_initial_paths
 
@@ -86,6 +86,8 @@ class ProblemSpec:
     """Constraints with several alternatives, none of which is chosen yet."""
     alternatives: tuple[str, ...] = ()
     """Names of the alternatives that were chosen."""
+    constraints: tuple[AddedConstraint, ...] = ()
+    """Sources of objectives and choices."""
     switches: tuple[ModeSwitch, ...] = ()
     helpers: tuple[HelperFrame, ...] = ()
     contacts: tuple[ActiveContact, ...] = ()

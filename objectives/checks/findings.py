@@ -25,6 +25,7 @@ from .clearances import (
 from .durations import targets_out_of_time
 from .goals import goals_in_collision, goals_outside_of_limits
 from .limits import start_outside_of_limits
+from .outdated import outdated_constraints
 from .precision import coarse_coordinates
 from .reach import targets_out_of_reach
 from .signs import doubtful_signs
@@ -58,6 +59,12 @@ def warn_of_problems(spec: ProblemSpec, tolerance: float) -> tuple[str, ...]:
     return findings
 
 
+def warn_of_outdated_constraints(spec: ProblemSpec) -> None:
+    """Warn of each constraint with numbers of a world that has changed since."""
+    for finding in outdated_constraints(spec):
+        warnings.warn(finding, ProblemWarning, stacklevel=3)
+
+
 def warn_of_problems_in_batch(
     specs: Sequence[ProblemSpec], targets: Container[Objective], tolerance: float
 ) -> None:
@@ -82,6 +89,7 @@ def warn_of_problems_in_batch(
 def _find(spec: ProblemSpec, tolerance: float) -> tuple[str, ...]:
     return tuple(
         chain(
+            outdated_constraints(spec),
             likely_degrees(spec.config),
             likely_millimetres(spec),
             tolerance_below_precision(tolerance),

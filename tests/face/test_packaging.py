@@ -1,11 +1,14 @@
 """The layout, what importing costs and changes, and the README's snippets."""
 
+import base64
+import hashlib
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tomllib
 import zipfile
 from importlib.metadata import version
@@ -128,18 +131,56 @@ def test_snippets_of_all_pages_run(is_long, tmp_path):
     assert "CONVERGED" in out
 
 
-def test_the_wheel_carries_every_file(tmp_path):
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory) -> Path:
+    """A copy of the sources in a folder called posewise, as `git clone` makes it."""
     needed = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]
     assert needed["requires"] == ["setuptools>=77"]
     if int(version("setuptools").split(".")[0]) < 77:
         pytest.skip(f"setuptools is {version('setuptools')}, a build needs >= 77")
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, tmp_path)
-    for name in (*FOLDERS, "posewise"):
-        ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / name, tmp_path / name, symlinks=True, ignore=ignored)
-    python("from setuptools.build_meta import build_wheel; build_wheel('.')", tmp_path)
-    names = zipfile.ZipFile(next(tmp_path.glob("*.whl"))).namelist()
+    folder = tmp_path_factory.mktemp("home") / "posewise"
+    ignored = shutil.ignore_patterns("__pycache__")
+    for name in (*FOLDERS, "posewise", "tools"):
+        shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=ignored)
+    for name in ("pyproject.toml", "README.md", "LICENSE", "MANIFEST.in"):
+        shutil.copy(ROOT / name, folder)
+    return folder
+
+
+def build(clone: Path, kind: str) -> zipfile.ZipFile:
+    """Build a wheel of a clone by its backend."""
+    place = clone.parent / kind
+    call = f"build_backend.{kind}({str(place)!r})"
+    python(
+        f"import sys; sys.path.insert(0, 'tools'); import build_backend; {call}", clone
+    )
+    return zipfile.ZipFile(next(place.glob("*.whl")))
+
+
+def test_the_wheel_carries_every_file(clone):
+    names = build(clone, "build_wheel").namelist()
     packed = {n for n in names if not n.split("/")[0].endswith(".dist-info")}
     assert packed == set(sources())
     assert {"posewise/robots/data/panda.urdf", "posewise/py.typed"} <= packed
+
+
+def test_an_editable_install_is_found_beside_the_clone(clone):
+    wheel = build(clone, "build_editable")
+    place = clone.parent / "site"
+    wheel.extractall(place)
+    # Another environment, in which this checkout is not installed.
+    code = (
+        f"import sys, site; site.addsitedir({str(place)!r});"
+        f" sys.path.append({sysconfig.get_path('purelib')!r});"
+        " import posewise; print(posewise.__file__, posewise.Feature)"
+    )
+    for folder in (clone.parent, clone):
+        run = [sys.executable, "-S", "-c", code]
+        env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+        out = subprocess.check_output(run, cwd=folder, env=env, text=True)
+        assert out.startswith(str(clone / "posewise" / "__init__.py"))
+    (path_file,) = place.glob("*.pth")
+    digest = base64.urlsafe_b64encode(hashlib.sha256(path_file.read_bytes()).digest())
+    (record,) = place.glob("*.dist-info/RECORD")
+    line = f"{path_file.name},sha256={digest.decode().rstrip('=')},"
+    assert line + str(path_file.stat().st_size) in record.read_text().splitlines()

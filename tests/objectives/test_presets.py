@@ -9,6 +9,7 @@ from helpers.worlds import random_pose
 
 import posewise as pw
 from posewise import FS, OT, presets
+from posewise.objectives.checks.findings import find_problems
 from posewise.objectives.interval import SliceInterval
 from posewise.objectives.problem_spec import compile_chain, initial_paths
 from posewise.objectives.solve.waypoints import slerp
@@ -484,3 +485,19 @@ def test_presets_are_values(make, arguments):
     assert repr(one).startswith(f"{make.__name__}(")
     assert all(repr(a) in repr(one) for a in arguments if isinstance(a, str))
     assert one != presets.approach("hand")
+
+
+def test_a_preset_whose_shape_has_changed_since_is_told():
+    C = pw.Config()
+    C.add_frame("hand", joint="free", shape=pw.Sphere(0.02))
+    C.add_frame("box", position=[1, 0, 0], shape=pw.Box([0.1, 0.1, 0.1]))
+    komo = pw.KOMO(C)
+    komo.add(pw.presets.grasp_box("hand", "box", "hand"))
+    C.set_pose("box", [1, 0.1, 0, 1, 0, 0, 0])
+    assert not any("was added" in f for f in find_problems(komo.spec, 1e-3))
+    C.set_shape("box", pw.Box([0.1, 0.1, 0.1]))
+    assert not any("was added" in f for f in find_problems(komo.spec, 1e-3))
+    for shape, reason in ((pw.Box([0.1, 0.1, 0.3]), "now"), (pw.Sphere(0.1), "Box")):
+        C.set_shape("box", shape)
+        (finding,) = [f for f in find_problems(komo.spec, 1e-3) if "was added" in f]
+        assert "grasp_box" in finding and reason in finding
