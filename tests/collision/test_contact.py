@@ -76,6 +76,7 @@ def tolerance(case: dict) -> float:
     return 1e-5 if case["regime"] == "deep" else 1e-6 + case["ref_gap"]
 
 
+@pytest.mark.long
 @every_pair
 def test_reference_cases(cores):
     rows = reference_rows().get(cores)

@@ -129,6 +129,7 @@ def avoiding(C, goal=(0.6, 0.3, 0.1), margin=0.01, allow=()) -> pw.KOMO:
     return komo
 
 
+@pytest.mark.long
 def test_certified_paths_share_their_programs(compiled):
     """Obstacles, margins, goals, starts, and when some pair may touch, are data."""
     avoiding(arm()).solve(starts=3, progress=False).clearance()

@@ -117,6 +117,7 @@ objectives:
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("shift", "code"), [(0.0, 1), (0.3, 0)])
 @pytest.mark.parametrize("is_dense", [False, True])
 def test_what_is_carried_keeps_its_distance(
@@ -157,6 +158,7 @@ objectives:
 """
 
 
+@pytest.mark.long
 def test_a_fast_motion_is_solved_and_passes(write_problem, capsys):
     file = write_problem(FAST)
     found, arrays = file.parent / "a.json", file.parent / "a.npz"
@@ -240,6 +242,7 @@ objectives:
 """
 
 
+@pytest.mark.long
 def test_a_solve_that_fails_is_not_told_certified(write_problem, capsys):
     file = write_problem(STUCK)
     with pytest.warns(ProblemWarning, match="outside of the limits: cart is 0.4 m"):

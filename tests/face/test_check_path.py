@@ -92,6 +92,7 @@ def test_paths_in_each_format(write_problem, capsys, case, name):
     assert names["limits of the joints"] == (case != "beyond a limit")
 
 
+@pytest.mark.long
 def test_what_solve_writes_passes(write_problem, capsys):
     file = write_problem(PROBLEM)
     names = [str(file.parent / name) for name in ("r.json", "r.npz", "t.csv", "t.json")]
@@ -195,6 +196,7 @@ def test_carried_objects_move_along(write_problem, capsys):
     )
 
 
+@pytest.mark.long
 def test_scenes_of_moveit(write_problem, tmp_path, capsys):
     scene = {
         "world": {

@@ -378,6 +378,7 @@ def test_the_seed_notebook_scene():
 BATCHES = [(None, None), (0, None), (None, 0), (0, 0)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "lanes, slices, several",
     [

@@ -104,6 +104,7 @@ def fast_arm():
     return Model(tuple(frames))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("scene", "part"),
     [

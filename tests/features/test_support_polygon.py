@@ -109,6 +109,7 @@ def biped(shape, base="free") -> pw.Config:
 FEET = ["left_foot", "right_foot"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", foot_shapes())
 def test_of_a_biped(name):
     shape, sole = foot_shapes()[name]
@@ -149,6 +150,7 @@ def test_feet_that_do_not_lie_flat_carry_by_their_lowest_points():
     assert whole.eval(C)[0][0] < 0
 
 
+@pytest.mark.long
 def test_meshes_of_many_vertices_carry_by_what_is_lowest():
     """A round plate on a small pad; the plate is wide, but in the air."""
     plate = trimesh.creation.cylinder(0.15, 0.02, sections=200)
@@ -182,6 +184,7 @@ def test_what_the_hand_carries_counts():
     assert C.eval(FS.supportPolygon, FEET)[0][0] > alone + 0.1
 
 
+@pytest.mark.long
 def test_a_humanoid_leans_back_to_stay_over_its_feet():
     C = biped(foot_shapes()["box"][0])
     komo = pw.KOMO(C, 1, 1, 0)

@@ -65,6 +65,7 @@ def least_distance(solution, count=500) -> float:
     return float(outside.min()) - C.frame("disc").shape.radius
 
 
+@pytest.mark.long
 def test_a_wall_between_two_slices_is_seen_only_with_the_certificate():
     unseen = across(disc(), avoid=False)
     unseen.add_objective(None, FS.accumulatedCollisions, [], OT.ineq)
@@ -78,6 +79,7 @@ def test_a_wall_between_two_slices_is_seen_only_with_the_certificate():
     assert round_.feasible and least_distance(round_) >= 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("spare", [2e-4, -2e-4])
 def test_the_check_decides_in_narrow_places(spare):
     """Rows ask for a millimetre on both sides, of which here a fifth is there."""
@@ -146,6 +148,7 @@ def test_batches_are_certified_in_each_world_and_for_each_target():
     assert not found[2].feasible
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["mesh", "checkpoint_dir"])
 def test_batches_say_what_certified_solves_do_not_have(name, tmp_path):
     given = {"mesh": jax.make_mesh((1,), ("a",)), "checkpoint_dir": tmp_path}[name]
@@ -157,6 +160,7 @@ def test_batches_say_what_certified_solves_do_not_have(name, tmp_path):
     assert found[0].feasible
 
 
+@pytest.mark.long
 def test_an_interrupt_ends_all_starts_and_problems(accepts_interrupts):
     def stop(progress):
         if progress.iterations > 1:
@@ -308,6 +312,7 @@ def test_rows_between_slices_and_their_derivatives_by_coordinates(fraction):
     np.testing.assert_allclose(J.toarray(), numeric, atol=1e-6 * np.abs(numeric).max())
 
 
+@pytest.mark.long
 def test_rows_between_slices_and_their_derivatives_in_the_tangent_space():
     komo = mixed_rows(0.5)
     x = random_q(komo.config, np.random.default_rng(1), 3)
@@ -350,6 +355,7 @@ def landing(**options) -> pw.KOMO:
     return komo
 
 
+@pytest.mark.long
 def test_what_may_touch_overlaps_by_no_more_than_a_millimetre():
     komo = landing(margin=0.02, allow=[("ball", "table", [1.0, 2.0])])
     # It is pulled into the table.
@@ -379,6 +385,7 @@ def test_a_slice_between_two_that_may_touch_is_judged_by_itself():
     assert results == {0: True, 1: False}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("allowed", [[], [("ball", "table", [0.0, 0.5])]])
 def test_touching_at_other_times_is_a_violation(allowed):
     komo = landing(margin=0.0, allow=allowed)
@@ -403,6 +410,7 @@ def test_allowed_pairs_may_be_objects():
     assert names == {frozenset(("ball", part)) for part in parts}
 
 
+@pytest.mark.long
 def test_names_with_at_signs_are_names():
     C = disc(wall=(0.0, 1.0))
     C.add_frame("wall@left", position=[0, 0.3, 0], shape=pw.Sphere(0.1), contact=1)
@@ -446,6 +454,7 @@ def carry(slices: int = 8, allow=(*RESTING, *GRASPED), end=3.0, **options) -> pw
     return komo
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("end", [2.0, 3.0])
 def test_carried_objects_keep_clear_too(end):
     """Also where the last mode begins in the last slice."""
@@ -467,12 +476,14 @@ def test_carried_objects_keep_clear_too(end):
     assert found[frozenset(("post", "cup"))].slice in range(8, 16)
 
 
+@pytest.mark.long
 def test_without_rows_between_a_carried_object_jumps_the_post():
     solution = carry(4, between=False).solve(progress=False)
     (pair, *_) = solution.clearance().pairs
     assert solution.feasible and "post" in pair.frames and pair.distance < -0.02
 
 
+@pytest.mark.long
 def test_a_cup_that_may_not_rest_is_a_violation():
     solution = carry(allow=GRASPED).solve(progress=False)
     assert not solution.feasible
@@ -521,6 +532,7 @@ def test_worlds_without_pairs():
 # -- what clearance tells --------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_clearance_tells_pairs_times_and_what_is_ignored():
     """A disc ends 18 mm in a wall that it ignores, and passes a ball on its way."""
     C = disc(wall=(0.5, 0.0), size=(0.1, 1.0, 1.0))
@@ -552,6 +564,7 @@ def test_clearance_tells_pairs_times_and_what_is_ignored():
         solution.clearance(0)
 
 
+@pytest.mark.long
 def test_clearance_of_carried_objects_needs_no_avoidance():
     komo = carry()
     bare = pw.KOMO(komo.config, 3, 8, 1)

@@ -109,6 +109,7 @@ def test_difference_to_a_target(C, q, target, expected):
     np.testing.assert_allclose(C.eval(FS.qItself)[0], C.q)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("target", [3.1 - np.pi, 3.1 + np.pi, 3.1 + 3 * np.pi])
 def test_the_cut_is_finite_and_has_a_slope(C, target):
     C.q = [3.1, 0, 0]
@@ -183,6 +184,7 @@ def test_a_feature_alone_does_not_count_turns():
     np.testing.assert_allclose(bound.feature.eval(C, solution.q)[0], [0.4], atol=1e-6)
 
 
+@pytest.mark.long
 def test_batches_and_functions_of_targets(C):
     C.q = [3.1, 0.0, 0.0]
     komo = pw.KOMO(C, 1, 2, 1)

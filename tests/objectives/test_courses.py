@@ -70,6 +70,7 @@ def test_features_and_worlds_have_the_frame_where_it_is(case):
     np.testing.assert_array_equal(C.pose("ball")[:3], [1, 0, 0])
 
 
+@pytest.mark.long
 def test_a_path_waits_for_an_obstacle_that_gives_way():
     C = disc()
     blocked = crossing(C, goal=1.0)
@@ -87,6 +88,7 @@ def test_a_path_waits_for_an_obstacle_that_gives_way():
     assert np.linalg.norm(q[-1] - [1.0, 0]) < 1e-3
 
 
+@pytest.mark.long
 def test_velocities_begin_at_the_start_of_the_course():
     C = disc()
     komo = crossing(C, order=1)
@@ -100,6 +102,7 @@ def test_velocities_begin_at_the_start_of_the_course():
     assert report.cost == pytest.approx(np.sum(rates**2), rel=1e-9)
 
 
+@pytest.mark.long
 def test_rotations_follow_the_course():
     C = disc()
     angle = np.linspace(0, 2 * np.pi, SLICES + 1)
@@ -120,6 +123,7 @@ def test_rotations_follow_the_course():
         np.testing.assert_allclose(got, axis, atol=1e-9)
 
 
+@pytest.mark.long
 def test_a_course_is_data():
     C = disc()
     komo = crossing(C)
@@ -135,6 +139,7 @@ def test_a_course_is_data():
     assert solution.world_at(-1).pose("ball")[1] == pytest.approx(-2.0)
 
 
+@pytest.mark.long
 def test_shifts_move_on_along_the_course():
     C = disc()
     komo = crossing(C)
@@ -147,6 +152,7 @@ def test_shifts_move_on_along_the_course():
     np.testing.assert_allclose(solution.world_at(-1).pose("ball")[:3], rising()[-1])
 
 
+@pytest.mark.long
 def test_starts_batches_and_other_solvers_keep_to_the_course():
     C = disc()
     komo = crossing(C)
@@ -206,6 +212,7 @@ def test_the_frame_moves_straight_from_its_start_between_slices():
     assert komo.solve(progress=False).sub_problem(0)[0].pose("ball")[1] == -2.0
 
 
+@pytest.mark.long
 def test_given_paths_are_judged_along_the_course():
     komo = crossing(disc())
     komo.add_objective(None, FS.positionDiff, ["disc", "ball"], OT.sos)

@@ -38,6 +38,7 @@ def racing(C, goal, slices=40, phases=1, duration=2.0, weight=0.1, **limits):
     return komo
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("distance", "velocity", "acceleration"),
     [(1.0, 1.0, 4.0), (1.0, np.inf, 4.0), (3.0, 0.8, 1.0), (-0.2, 2.0, 1.5)],
@@ -66,6 +67,7 @@ def panda():
     return C
 
 
+@pytest.mark.long
 def test_it_is_as_fast_as_toppra_on_its_path_and_faster_than_on_others():
     pytest.importorskip("toppra", reason="retiming needs toppra")
     C = panda()
@@ -95,6 +97,7 @@ def test_it_is_as_fast_as_toppra_on_its_path_and_faster_than_on_others():
     assert duration < smooth.solve(progress=False).retime().duration
 
 
+@pytest.mark.long
 def test_each_phase_has_its_duration():
     C = carts()
     komo = pw.KOMO(C, 2, 20, 2, [1.0, 2.0])
@@ -140,6 +143,7 @@ def worlds_of_features():
     return komo
 
 
+@pytest.mark.long
 def test_jacobians_equal_differences():
     komo = worlds_of_features()
     nlp = komo.nlp()
@@ -200,6 +204,7 @@ def test_nothing_changes_at_the_initial_durations():
     assert phi[0] == pytest.approx(10 * 1.8) and C.nq == 0
 
 
+@pytest.mark.long
 def test_random_starts_begin_with_the_same_durations():
     komo = racing(carts(2), [1.0, 0.5], acceleration=3.0)
     paths = initial_paths(komo.spec, 0, 4)
@@ -210,6 +215,7 @@ def test_random_starts_begin_with_the_same_durations():
     assert solution.resample(0.1).joint_names == ("cart0", "cart1")
 
 
+@pytest.mark.long
 def test_bounds_of_durations_hold():
     C = carts()
     for bounds, expected in ((dict(min=1.8), 1.8), (dict(max=0.9), 0.9)):

@@ -17,6 +17,7 @@ ONE_STEP = dict(max_iterations=1, progress=False)
 """Ends at the initial path, or one step away from it."""
 
 
+@pytest.mark.long
 def test_each_problem_is_solved_from_its_path():
     komo, goal = reaching(slices=SLICES)
     worlds = [arm(radius=0.05 * k) for k in (1, 2, 3)]
@@ -47,6 +48,7 @@ def test_only_the_first_start_begins_from_it():
     np.testing.assert_array_equal(retry, random[:, 1:])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "paths",
     [PATHS, list(PATHS), [PATHS[0].tolist(), PATHS[1, 0], (0.1, 0.2, 0.3)]],
@@ -61,6 +63,7 @@ def test_paths_alone_are_problems(paths):
         np.testing.assert_allclose(sol.path, want.path, atol=1e-9)
 
 
+@pytest.mark.long
 def test_they_are_the_user_s_coordinates_with_mode_switches():
     C = pw.Config()
     C.add_frame("cart", joint="transX", limits=[[-2.0], [2.0]])
@@ -133,6 +136,7 @@ def test_other_shapes_are_no_path(shape):
         komo.initialize(np.zeros(shape))
 
 
+@pytest.mark.long
 def test_a_checkpoint_is_of_its_initial_paths(tmp_path):
     komo, goal = reaching(slices=SLICES)
 

@@ -180,6 +180,7 @@ def test_bounds_are_exact_for_polynomials(symbol, order):
         C.feature(symbol, [], limits=[np.nan, 1])
 
 
+@pytest.mark.long
 def test_the_speed_of_a_tool_is_bounded():
     C = cart()
     komo = pw.KOMO(C, 1, 24, 2, 4.0)

@@ -153,6 +153,7 @@ def test_solve_all_warns_once_for_all_starts():
     assert solutions[0].findings
 
 
+@pytest.mark.long
 def test_batches_warn_once_for_all_worlds():
     C = cart()
     komo = motion(C)
@@ -304,6 +305,7 @@ def test_single_coordinates_are_not_called_out_of_reach(scale):
     assert "farther" not in report_of(komo)
 
 
+@pytest.mark.long
 def test_reach_of_chains_is_never_exceeded():
     rng = np.random.default_rng(0)
     C = pw.Config()
@@ -348,6 +350,7 @@ def test_pairs_at_a_fixed_distance():
     assert "since no joint is between them, but must be 250.0 mm" in report
 
 
+@pytest.mark.long
 def test_pairs_that_turn_round_a_shape():
     C = cart()
     turn = dict(joint="hingeX", limits=[[-2], [2]])
@@ -369,6 +372,7 @@ def test_a_joint_target_outside_of_the_limits():
     assert "end: its target is outside of the limits: cart is 3 m (-2 to 2)" in report
 
 
+@pytest.mark.long
 def test_pairs_of_all_slices_are_named():
     C = cart(0.0)
     C.add_frame("gate", position=[0, 0.42, 0], shape=pw.Sphere(0.3))
@@ -400,6 +404,7 @@ def test_avoidance_is_checked_as_collision_objectives_are():
     assert sentences(avoiding(cart(), 0.7, margin=0.05, allow=allow)) == []
 
 
+@pytest.mark.long
 def test_pairs_between_slices_are_named():
     C = pw.Config()
     C.add_frame("post", shape=pw.Box([0.05, 0.1, 1]))

@@ -126,6 +126,7 @@ def test_a_shifted_solve_reaches_the_optimum_of_a_cold_one(slices):
     assert warm.sos == pytest.approx(cold.sos, rel=1e-4)
 
 
+@pytest.mark.long
 def test_multipliers_move_with_their_slices():
     C = crane()
     komo = reaching(C)
@@ -198,6 +199,7 @@ def cart(slices: int, duration: float = 2.0) -> pw.KOMO:
     return komo
 
 
+@pytest.mark.long
 def test_a_start_in_motion_is_the_cubic_of_least_acceleration():
     duration, v, errors = 2.0, 0.7, []
     for slices in (20, 80):
@@ -290,6 +292,7 @@ def test_what_cannot_be_used_is_refused():
         komo.shift()
 
 
+@pytest.mark.long
 def test_shifts_past_a_mode_switch_are_refused():
     C = pw.Config()
     C.add_frame("cart", joint="transX", limits=[[-2.0], [2.0]])

@@ -93,6 +93,7 @@ def test_what_stands_still_and_what_follows():
     assert words(C) == "ac ad ae bc bd be ce de".split()
 
 
+@pytest.mark.long
 def test_half_spaces_have_no_distance():
     C = pw.Config()
     C.add_frame("ground", shape=pw.Plane())
@@ -530,6 +531,7 @@ def random_mjcf(seed: int) -> str:
     )
 
 
+@pytest.mark.long
 def test_random_mjcf_collides_as_in_mujoco(tmp_path):
     """All that touches there, except for a child of a body welded to the world."""
     mujoco = pytest.importorskip("mujoco")

@@ -531,6 +531,7 @@ def test_include_bomb_is_bounded(tmp_path):
     assert time.perf_counter() - start < 5
 
 
+@pytest.mark.long
 def test_edit_bomb_is_bounded(tmp_path):
     many = ", ".join(f"x{i}" for i in range(3000))
     text = "a: {}\n" * 3000 + f"Edit a: {{ {many} }}"
@@ -586,6 +587,7 @@ def mutated(text: str, rng: random.Random) -> str:
     return text[:j] + text[i : min(j, i + 200)] + text[j:]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["g", "yml"])
 def test_mutated_files_load_or_explain(kind, tmp_path):
     if kind == "g":

@@ -168,6 +168,7 @@ def test_rotations_at_their_singular_points():
     np.testing.assert_allclose(pose_multiply(X, pose_inverse(X)), IDENTITY, atol=1e-15)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:.*mesh.*:UserWarning")
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
 def test_foreign_robots_equal_the_plain_walk(file):
@@ -182,6 +183,7 @@ def test_foreign_robots_equal_the_plain_walk(file):
         np.testing.assert_allclose(C.poses(), plain_poses(C), atol=1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:.*mesh.*:UserWarning")
 @pytest.mark.parametrize("file", [FILES[0], FILES[2]], ids=lambda f: f.stem)
 def test_jacobians_equal_pinocchio(file):
@@ -285,6 +287,7 @@ def test_interpolation_is_straight_and_rotates_at_constant_speed(seed):
         np.testing.assert_allclose(sign * got[:, part], want, atol=1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fraction", [0.0, 0.4, 1.0])
 def test_interpolation_jacobian_equals_differences(fraction):
     C = random_tree(2, 6, BALLS)

@@ -176,6 +176,7 @@ def test_rows_of_a_cavity_are_linear_and_sound():
     np.testing.assert_array_equal(INSIDE.admits_poses(C, "item", where), said <= 0)
 
 
+@pytest.mark.long
 def test_rows_of_a_support_are_sound_and_let_things_stand():
     C = level()
     where, local = poses(C, 400)
@@ -237,6 +238,7 @@ def test_supports_of_parts_that_move_are_not_used():
     assert "touching_support" in names
 
 
+@pytest.mark.long
 def test_a_cavity_whose_door_moves_is_one_wherever_the_door_is():
     C = pw.load("microwave")
     C.add_object("item", [(pw.Sphere(0.02), None)], joint="free")

@@ -65,6 +65,7 @@ def test_poses_equal_yourdfpy(path: Path):
             )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
 def test_poses_equal_mujoco(path: Path):
     mujoco = pytest.importorskip("mujoco")
@@ -94,6 +95,7 @@ def test_poses_equal_mujoco(path: Path):
             np.testing.assert_allclose(T[:3, :3], R, atol=1e-12)
 
 
+@pytest.mark.long
 def test_counts_of_known_robots():
     model = foreign(FILES[0])
     joints = [f.joint for f in model.frames if f.joint is not None]

@@ -47,6 +47,7 @@ def link_geometry(length, radius):
     return Geometry(pw.Capsule(length, radius), pose)
 
 
+@pytest.mark.long
 def test_reasons_equal_brute_force():
     C = arm((0.5, 0.5, 0.5, 0.2))
     C.add_frame("tip", "l2", position=[0.1, 0.08, 0], joint="transX", shape=BALL)

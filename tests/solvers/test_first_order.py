@@ -157,6 +157,7 @@ def test_bad_input_is_reported():
     np.testing.assert_array_equal(r.x, start)
 
 
+@pytest.mark.long
 def test_inverse_kinematics_with_limits_as_newton_steps_find_it():
     C = pw.Config()
     parent = "world"

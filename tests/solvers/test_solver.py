@@ -204,6 +204,7 @@ class FalsePromise(Circle):
         return (ResidualBlock(y[None], claimed[None, None], *_at(SOS)),)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("promised", [5, 50])
 def test_a_solve_whose_steps_gain_nothing_ends_feasible(promised):
     options = Options(step_tolerance=0.0)

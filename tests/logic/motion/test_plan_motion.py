@@ -34,6 +34,7 @@ def plan():
     return logic.plan_motion(gantry_world(), "gantry", STEPS)
 
 
+@pytest.mark.long
 def test_a_block_is_put_on_a_shelf(plan):
     assert plan.solved and plan.is_certified, plan.report()
     assert logic.OnTopOf("block", "high").holds(plan.world)
@@ -101,6 +102,7 @@ def test_a_place_beyond_reach_is_told():
     assert "put down, at the nearest, 4.9" in plan.reason
 
 
+@pytest.mark.long
 def test_reach_is_a_bound():
     """Whatever the joints are, the hand is no farther from their base."""
     C, rng = pw.load("panda"), np.random.default_rng(0)
@@ -126,6 +128,7 @@ def test_what_floats_is_told(gap, floats):
     assert bool(stands_on_nothing(C, "block", "At first")) is floats
 
 
+@pytest.mark.long
 def test_what_is_put_into_the_air_is_told(monkeypatch):
     air = np.array([0.1, -0.2, 0.2, 1, 0, 0, 0])
     module = "posewise.logic.motion.place.find_places"

@@ -34,6 +34,7 @@ CASES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "case, wrong",
     [

@@ -58,6 +58,7 @@ def check_sound(name, predicate, truth, count):
     assert true.any()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("truth", [True, False])
 @pytest.mark.parametrize("predicate", PREDICATES)
 def test_sound(predicate, truth):

@@ -72,6 +72,7 @@ def test_derivatives(predicate):
             np.testing.assert_allclose(J @ step, change, atol=1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "formula", [pytest.param("conjunction", marks=pytest.mark.slow), "disjunction"]
 )
@@ -157,6 +158,7 @@ FORMULAS = {
 FEW = ["or", *(pytest.param(f, marks=pytest.mark.slow) for f in FORMULAS if f != "or")]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FEW)
 def test_formulas_are_sound(name):
     formula = FORMULAS[name]()

@@ -56,6 +56,7 @@ def errors(C, q, pose):
     return np.linalg.norm(here[:3] - pose[:3]), 2 * np.arccos(cosine)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("turn", [pytest.param(None, marks=pytest.mark.slow), 1e-2])
 def test_what_is_reached_has_a_certificate(turn):
     C, near = panda().copy(), tips(200)

@@ -205,6 +205,7 @@ def test_rows_are_sound_in_many_scenes(name):
     assert told > 0.2 * stable
 
 
+@pytest.mark.long
 def test_a_tower_is_told_and_stated_once():
     C = boxes(4)
     assert logic.Stable("b0").violation(C) <= 0
@@ -217,6 +218,7 @@ def test_a_tower_is_told_and_stated_once():
     assert logic.Stable("b0").violation(C) > 0
 
 
+@pytest.mark.long
 def test_a_tower_that_falls_is_refused():
     """A solver found it at the edges of all boxes, with weaker rows."""
     C = pw.Config()
@@ -275,6 +277,7 @@ def test_many_different_objects_find_stable_places_in_a_tray():
     assert all(logic.stable(C, name) for name in shapes)
 
 
+@pytest.mark.long
 def test_rows_tell_how_far_the_edge_is():
     """Accepted 4 mm inside; beyond, rows and their gradient grow with the overhang."""
     C, rows = world("box").copy(), []

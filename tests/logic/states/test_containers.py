@@ -220,6 +220,7 @@ def holds_at_end(C, statement, history) -> bool:
     return bool(statement.holds_along(C, history)[-1])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "case",
     ["filled", *(pytest.param(c, marks=pytest.mark.slow) for c in list(PLANS)[1:])],

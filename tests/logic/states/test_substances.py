@@ -207,6 +207,7 @@ def test_frames_below_an_object_are_attached_to_it():
     assert not logic.Attached("jar", "rag").holds(C)
 
 
+@pytest.mark.long
 def test_rows_of_attached_are_sound():
     C, rng = world(), np.random.default_rng(0)
     with pytest.raises(logic.PredicateError, match="logic.Attached\\('jar', 'rag'"):

@@ -290,6 +290,7 @@ def solved(problem: pw.MoveItProblem):
     return solution
 
 
+@pytest.mark.long
 def test_joint_goals(tmp_path, robot):
     goal = {
         "joint_constraints": [
@@ -322,6 +323,7 @@ def region(kind, *sizes, at=MIDDLE) -> dict:
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [1, 2, 3])
 def test_position_goals_are_met(tmp_path, robot, kind):
     sizes = {1: [0.2, 0.1, 0.1], 2: [0.1], 3: [0.2, 0.1]}[kind]
@@ -346,6 +348,7 @@ def test_position_goals_are_met(tmp_path, robot, kind):
     assert error[kind] < 2e-3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "tolerances",
     [
@@ -375,6 +378,7 @@ def rotation(quaternion) -> Rotation:
     return Rotation.from_quat([x, y, z, w])
 
 
+@pytest.mark.long
 def test_path_constraints_hold_on_all_slices(tmp_path, robot):
     upright = {
         "link_name": "hand",

@@ -101,6 +101,7 @@ def test_conflicts_are_named_and_nothing_is_called_feasible():
     assert worst == sorted(worst)
 
 
+@pytest.mark.long
 def test_movables_keep_clear_of_everything():
     """Two balls on one spot beside a fixed one, on an arm that is not to move."""
     C = pw.Config()
@@ -174,6 +175,7 @@ def test_starts_are_the_present_then_upright_and_any_turns():
     assert tilt[3::4].std() > 0.5
 
 
+@pytest.mark.long
 def test_starts_are_where_hints_say_and_the_present_the_last():
     C = pw.Config()
     C.add_frame("cup", joint="free", shape=pw.Box([0.1, 0.2, 0.3]))
