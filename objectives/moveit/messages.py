@@ -29,7 +29,7 @@ PLANNER_SETTINGS = frozenset(
 class Message:
     """A message, its place in a file, and which of its keys were read."""
 
-    fields: Mapping[str, Any]
+    fields: Mapping[Any, Any]
     file: Path
     key: str = ""
     read: set[str] = field(default_factory=set)
@@ -90,7 +90,7 @@ class Message:
             raise self.fail(key, "a list of mappings")
         return [self._inside(v, f"{key}[{k}]") for k, v in enumerate(value)]
 
-    def _inside(self, value: Mapping[str, Any], key: str) -> "Message":
+    def _inside(self, value: Mapping[Any, Any], key: str) -> "Message":
         place = f"{self.key}.{key}" if self.key else key
         # The same message each time, so that it knows all that was read of it.
         return self.inside.setdefault(key, Message(value, self.file, place))
