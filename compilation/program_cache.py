@@ -39,6 +39,9 @@ JAX_SETTINGS = (
 """The settings of JAX that programs depend on."""
 
 
+COMPILING = "compiling, once for problems of this kind (XLA may call it very slow)"
+"""Text of the lines that say what goes on; after two minutes XLA asks on stderr whether
+the compilation is very slow, which cannot be turned off once JAX is loaded."""
 CACHE_SALT_OPTION = "xla_gpu_algorithm_denylist_path"
 """A compiler option that is unused on CPUs but enters the key of JAX's own cache.
 
@@ -105,7 +108,7 @@ class CachedProgram:
         run = _load(file, _client_of(args))
         if run is None:
             options: dict[str, str | bool] = {CACHE_SALT_OPTION: uuid4().hex}
-            with tell_part("compiling, once for problems of this kind"):
+            with tell_part(COMPILING):
                 run = self.jitted.lower(*args).compile(options)
             _store(file, run)
         return run

@@ -4,6 +4,7 @@ Pham and Pham, "A new approach to time-optimal path parameterization based on
 reachability analysis" (2018).
 """
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,9 +39,13 @@ def import_toppra() -> Any:
         ImportError: without toppra; names the extra.
     """
     try:
-        import toppra
-        import toppra.algorithm
-        import toppra.constraint
+        # Its sources have escapes that Python warns of when it first compiles them.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            warnings.simplefilter("ignore", DeprecationWarning)
+            import toppra
+            import toppra.algorithm
+            import toppra.constraint
     except ImportError as error:
         raise ImportError(
             'retime() needs toppra; install it with `pip install "posewise[retime]"`.'

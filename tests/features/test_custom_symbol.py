@@ -1,6 +1,8 @@
 """Functions of users are read again for each use, wherever their numbers stand."""
 
+import copy
 import functools
+import pickle
 import types
 
 import jax
@@ -125,6 +127,14 @@ def test_a_changed_number_gives_another_symbol(way, tmp_path):
     finally:
         change(1.0)
     assert traced_symbol(symbol, 1) is before
+
+
+def test_features_that_have_been_evaluated_are_copied_and_pickled():
+    C = slide()
+    feature = pw.Feature(reads_global, ["tip"])
+    feature.bind(C)
+    for again in (copy.deepcopy(feature), pickle.loads(pickle.dumps(feature))):
+        assert again.bind(C).symbol is feature.bind(C).symbol
 
 
 def slide() -> pw.Config:

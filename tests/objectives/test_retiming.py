@@ -8,7 +8,7 @@ import pytest
 import posewise as pw
 from posewise import FS, OT, ObjectiveError
 from posewise.objectives.solution import Solution
-from posewise.objectives.trajectory.retiming import round_corners
+from posewise.objectives.trajectory.retiming import import_toppra, round_corners
 from posewise.objectives.trajectory.straight_path import StraightPath
 
 pytest.importorskip("toppra", reason="retiming needs toppra")
@@ -278,3 +278,18 @@ def test_limits_of_jerk_are_said_to_be_exceeded():
     solution = along([[0.0], [1.0]], cart_of_urdf('jerk="9"'))
     with pytest.warns(pw.ProblemWarning, match=r"limits the jerk of j \(9\)"):
         solution.retime()
+
+
+def test_warnings_of_the_sources_of_toppra_are_no_users_business(tmp_path, monkeypatch):
+    for name in ("__init__", "algorithm", "constraint"):
+        file = tmp_path / "toppra" / f"{name}.py"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text('"a \\s"\n')
+    for name in [n for n in sys.modules if n.partition(".")[0] == "toppra"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.warns((SyntaxWarning, DeprecationWarning), match="invalid escape"):
+        compile((tmp_path / "toppra/algorithm.py").read_text(), "name", "exec")
+    assert import_toppra().__file__ == str(tmp_path / "toppra" / "__init__.py")
+    for name in [n for n in sys.modules if n.partition(".")[0] == "toppra"]:
+        monkeypatch.delitem(sys.modules, name)
