@@ -1078,7 +1078,7 @@ class Config:
         at home (a coordinate whose home is outside of its limits is in their middle).
         "Always": they touch in more than 95 % of 200 random states. "Never": they touch
         in none of the random states. "Near": they are nearer than 1 cm (2 % of
-        the size of a small world) in more than 95 % of these 200, so that hardly a path
+        the size of a small world) in more than 90 % of these 200, so that hardly a path
         keeps that distance. A robot is as in `own_links`.
 
         Random states are uniform within the limits; coordinates without limits are

@@ -4,6 +4,7 @@ A capsule around a link reaches beyond it, and may fill a gap to another link th
 motion opens: then no pose is free of collisions, though the robot has many.
 """
 
+import math
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -133,12 +134,11 @@ class _Gaps:
     ) -> bool:
         """Whether two frames are at most a distance apart in a state."""
         R, p = self.states[state]
-        a, b = [(frame, R[i], p[i]) for frame, i in zip(frames, pair, strict=True)]
-        balls = [
-            _ball(frame, R[i], p[i]) for frame, i in zip(frames, pair, strict=True)
-        ]
-        apart = np.linalg.norm(balls[0][0] - balls[1][0]) - balls[0][1] - balls[1][1]
-        return apart <= distance and min_distance([a], [b], distance) is not None
+        a, b = ((frame, R[i], p[i]) for frame, i in zip(frames, pair, strict=True))
+        (center_a, radius_a), (center_b, radius_b) = _ball(*a), _ball(*b)
+        if math.dist(center_a, center_b) > radius_a + radius_b + distance:
+            return False
+        return min_distance([a], [b], distance) is not None
 
 
 def _ball(

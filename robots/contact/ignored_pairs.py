@@ -33,6 +33,9 @@ ALWAYS_SAMPLES = 200
 since all pairs are measured in them."""
 ALWAYS_FRACTION = 0.95
 """Share of these states above which a pair touches always; lower ones exclude more."""
+NEAR_FRACTION = 0.9
+"""Share of these states above which a pair stays nearer than the usual clearance; lower
+ones exclude more."""
 STATES_PER_BATCH = 256
 """Random states evaluated at a time (count); more need more memory, fewer take longer
 per state."""
@@ -110,7 +113,7 @@ def default_exclusions(
     clearance = usual_clearance(tree)
     near = _TouchTest(tree, test.frames, pairs, max(cutoff, clearance))
     is_near = near.touching(states[:ALWAYS_SAMPLES], open_)
-    exclude(is_near.mean(0) > ALWAYS_FRACTION, "Near")
+    exclude(is_near.mean(0) > NEAR_FRACTION, "Near")
     is_fitted = np.array([bool(frame.unfitted) for frame in tree.frames], bool)
     inflated = open_ & is_fitted[pairs].any(1)
     fitted = _TouchTest(tree, tree.frames, pairs[inflated], cutoff)

@@ -59,5 +59,5 @@ def usual_clearance(tree: FrameTree) -> float:
             corners += [centers - radii[bounded], centers + radii[bounded]]
     if not corners:
         return MAX_CLEARANCE
-    size = np.linalg.norm(np.ptp(np.concatenate(corners), axis=0))
-    return float(min(MAX_CLEARANCE, CLEARANCE_PER_SIZE * size))
+    size = float(np.linalg.norm(np.ptp(np.concatenate(corners), axis=0)))
+    return min(MAX_CLEARANCE, CLEARANCE_PER_SIZE * size)

@@ -37,7 +37,7 @@ class Geometry:
     color: tuple[float, ...] | None = None
     """RGBA, 0 to 1."""
     mask: ContactMask | None = None
-    """Which shapes of its model it may touch; None: all that its frame may."""
+    """Shapes of its model that it may touch; None: all that its frame may."""
 
     def may_touch(self, other: "Geometry") -> bool:
         """Whether the masks let two shapes touch; those of other models always may."""

@@ -25,10 +25,10 @@ _MODEL_NUMBERS = count()
 
 @dataclass(frozen=True, eq=False)
 class ContactRules:
-    """What of a model may collide."""
+    """Bodies and geoms of a model that may collide."""
 
     solid: Bool[np.ndarray, " geoms"]
-    """Which geoms may collide with any other one."""
+    """Whether a geom may collide with any other one."""
     ignored: Mapping[FramePair, str]
     """Pairs of bodies that never collide, lower index first, with reasons."""
     masks: Mapping[int, ContactMask]

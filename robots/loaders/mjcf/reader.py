@@ -244,7 +244,7 @@ class _MjcfReader:
 
     @cached_property
     def contacts(self) -> ContactRules:
-        """What of the model may collide."""
+        """Bodies and geoms of the model that may collide."""
         return contact_rules(self.mujoco, self.model)
 
     def _name(self, kind: str, i: int) -> str:

@@ -145,7 +145,7 @@ def test_shapes_of_other_models_touch_in_any_case():
 
 
 def test_fits_keep_what_shapes_may_touch():
-    """A hull that is replaced keeps its mask; other shapes stay as they are."""
+    """A hull that is replaced keeps its mask."""
     corners = " ".join(map(str, (np.array(list(np.ndindex(2, 2, 2))) - 0.5).ravel()))
     text = (
         case("contype_per_geom.xml")
