@@ -38,6 +38,12 @@ class TracedFunction:
     opaque: tuple[Any, ...]
     """Python objects that the function calls when it runs."""
     jaxpr: ClosedJaxpr = field(compare=False, repr=False)
+    source: tuple[Any, ...] = field(compare=False, repr=False)
+    """The function, and what it was traced with."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Traces cannot be pickled; a copy traces the function again.
+        return trace_function, self.source
 
     def __call__(self, *args: PyTree) -> jax.Array:
         """Compute the function of arguments of the same shapes and types."""
@@ -72,7 +78,7 @@ def trace_function(fn: Callable[..., Any], *args: PyTree) -> TracedFunction:
             words += reader.words(jax.make_jaxpr(_pull_back(closed))(*args))
     text = "".join(f"{len(word)}:{word}" for word in words)
     digest = hashlib.sha256(text.encode()).hexdigest()
-    return TracedFunction(digest, tuple(reader.opaque), closed)
+    return TracedFunction(digest, tuple(reader.opaque), closed, (fn, *args))
 
 
 def _copy(const: Any) -> Any:

@@ -112,10 +112,6 @@ class Feature:
         order = f", order={self.order}" if self.order else ""
         return f"Feature({self.symbol.name}, {list(self.frames)}{order})"
 
-    def __getstate__(self) -> dict[str, Any]:
-        # What is bound to a world is made again, and JAX's traces cannot be pickled.
-        return {**vars(self), "_bound": None}
-
     def with_frames(self, frames: tuple[str, ...]) -> "Feature":
         """Return the same feature on other frames."""
         # A copy, because callers rename frames of a feature that has passed the checks

@@ -162,7 +162,8 @@ def test_every_solve_uses_the_present_number():
         for komo in (*old, to_gap(C, reads_global), to_gap(C, feature)):
             assert komo.solve(progress=False).path == pytest.approx(2.0)
         batch = old[0].solve_batch(worlds=[C, C.copy()], progress=False)
-        assert [s.path[0, 0] for s in batch] == pytest.approx([2.0, 2.0])
+        batch += pickle.loads(pickle.dumps(batch[:1]))
+        assert [s.path[0, 0] for s in batch] == pytest.approx([2.0] * 3)
         assert old[0].nlp().evaluate([2.0])[0] == pytest.approx(0.0)
         assert feature.eval(C)[0] == pytest.approx(-2.0)
         # These are the problem as it was when they were made.
