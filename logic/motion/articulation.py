@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 
+from posewise.objectives.checks.loose import loose_roots
 from posewise.objectives.clearance.avoidance import TOUCH_DEPTH
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError, unknown_name
@@ -217,8 +218,9 @@ def _sides(C: Config, obj: FrameName, joint: str) -> tuple[list[str], list[str]]
 def _why_stuck(C: Config, obj: FrameName, joint: str, value: float) -> str:
     """Return a sentence if parts of an object hit each other as a joint moves."""
     X = C.copy()
-    pairs = [sorted(map(X.index, pair)) for pair in product(*_sides(C, obj, joint))]
-    solid = [p for p in pairs if all(X.frames[i].geometries for i in p)]
+    sides = product(*_sides(C, obj, joint))
+    pairs = {tuple(sorted(map(X.index, pair))) for pair in sides}
+    solid = sorted(pairs & set(map(tuple, X.collision_indices().tolist())))
     if not solid:
         return ""
     first, depth = float(C.joint_value(joint)[0]), []
@@ -256,8 +258,9 @@ def with_riders(situation: Situation, link: FrameName) -> Situation:
 def without_riders(situation: Situation, link: FrameName) -> Situation:
     """Return the situation with what lies in a drawer loose again."""
     world = situation.world.copy()
-    for obj in set(world.objects) & set(world.subtree(link)):
-        world.detach(obj)
+    for obj in set(situation.movable) & set(world.subtree(link)):
+        if world.frame(obj).joint is None:
+            world.detach(obj)
     world.select_joints(list(situation.robot.joints))
     return replace(situation, world=world)
 
@@ -266,9 +269,4 @@ def riders(situation: Situation, link: FrameName) -> list[str]:
     """Return the loose objects that touch a link."""
     C = situation.world
     near = {name for pair in situation.near_pairs(link) for name in pair}
-    loose = [
-        name
-        for name in C.objects
-        if (joint := C.frame(name).joint) is not None and joint.type == "free"
-    ]
-    return [name for name in loose if near & set(C.subtree(name))]
+    return [name for name in loose_roots(C) if near & set(C.subtree(name))]

@@ -144,13 +144,10 @@ def finger_pairs(C: Config, hand: Hand, frame: str) -> TouchingPairs:
 
 def rigid_parts(C: Config, link: str) -> list[str]:
     """Return a link and what is fixed to it, such as its handle, without objects."""
-    attached = {
-        name
-        for obj in C.objects
-        if obj != link and obj in C.subtree(link)
-        for name in C.subtree(obj)
-    }
-    return [name for name in rigid_group(C, link) if name not in attached]
+    group = rigid_group(C, link)
+    attached = {C.frame_names[i] for i in C.collision_filter.held} - {link}
+    others = {part for x in attached & set(group) for part in C.subtree(x)}
+    return [name for name in group if name not in others]
 
 
 def follow(

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from posewise.compilation.progress import break_silence
+from posewise.objectives.checks.loose import loose_roots
 from posewise.objectives.checks.units import lengths_in_millimetres
 from posewise.robots.config import Config
 from posewise.robots.contact.world_scale import WorldScale
@@ -175,18 +176,13 @@ def _movable(C: Config) -> tuple[FrameName, ...]:
 
     Motions in one world then share their programs.
     """
-    loose = [
-        name
-        for name in C.objects
-        if (joint := C.frame(name).joint) is not None and joint.type == "free"
-    ]
     links = [
         moved_link(C, joint.name)
         for name, obj in C.objects.items()
         if "openable" in obj.abilities
         for joint in IsOpen(name).joints(C)
     ]
-    return (*loose, *links)
+    return (*loose_roots(C), *links)
 
 
 class _Search:

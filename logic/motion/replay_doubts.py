@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from posewise.objectives.checks.loose import loose_roots
 from posewise.robots.config import Config
 from posewise.robots.kinematics.transforms import quat_to_matrix
-from posewise.robots.typing import FrameName
 
 from ..exact.joint_openness import Open as IsOpen
 from ..formulas.messages import format_predicate
@@ -131,7 +131,7 @@ def _objects(
     plan: MotionPlan, segment: Segment, planned: Config, world: Config
 ) -> Iterator[tuple[str, str]]:
     """Yield loose objects, with a sentence if they are not where they should be."""
-    for obj in _loose(plan.start):
+    for obj in loose_roots(plan.start):
         hand = next((h for h in plan.hands if obj in planned.subtree(h.link)), None)
         frame = "world" if hand is None else hand.link
         wanted, real = relative(planned, obj, frame), relative(world, obj, frame)
@@ -151,14 +151,3 @@ def _objects(
         else:
             continue
         yield obj, f"{obj!r} {text}."
-
-
-def _loose(C: Config) -> list[FrameName]:
-    """Return the frames on free joints that move."""
-    return [
-        frame.name
-        for frame in C.frames
-        if frame.joint is not None
-        and frame.joint.type == "free"
-        and frame.joint.name in C.joint_names
-    ]

@@ -10,10 +10,10 @@ from posewise.features.table import FS
 from posewise.robots.config import Config
 from posewise.robots.errors import first_few
 from posewise.robots.kinematics.forward import ForwardPass
-from posewise.robots.kinematics.joint_types import FREE_JOINTS
 
 from ..chain.modes import ModeSequence, original_name
 from ..objective import OT, Objective
+from .loose import is_loose_body, loose_roots
 
 MAX_TOUCH_DEPTH = 1.5e-3
 """Depth of an overlap from which it is told [m]; solves that avoid it reach 1 mm."""
@@ -82,17 +82,9 @@ def overlap_doubts(modes: ModeSequence, x: Float[np.ndarray, "T nq"]) -> Iterato
 
 def _loose_frames(C: Config) -> frozenset[str]:
     """Return the names of the frames of loose or held objects, without robots."""
-    frames: set[str] = set()
-    held = C.collision_filter.held
-    for i, frame in enumerate(C.frames):
-        is_free = frame.joint is not None and frame.joint.type in FREE_JOINTS
-        if not is_free and i not in held:
-            continue
-        below = C.subtree(frame.name)
-        jointed = [name for name in below[1:] if C.frame(name).joint is not None]
-        if frame.name in C.objects or not jointed:
-            frames |= set(below)
-    return frozenset(frames)
+    attached = [C.frame_names[i] for i in C.collision_filter.held]
+    held = [name for name in attached if is_loose_body(C, name)]
+    return frozenset(part for x in (*loose_roots(C), *held) for part in C.subtree(x))
 
 
 def _seen_from_behind(

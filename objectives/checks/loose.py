@@ -1,0 +1,24 @@
+"""Loose objects of a world: what lies there freely, marked as an object or not."""
+
+from posewise.robots.config import Config
+from posewise.robots.kinematics.joint_types import FREE_JOINTS
+
+
+def loose_roots(C: Config) -> tuple[str, ...]:
+    """Return the frames on free joints, without robots on a free base.
+
+    What has joints of its own is a robot, unless it is marked as an object.
+    """
+    return tuple(
+        frame.name
+        for frame in C.frames
+        if frame.joint is not None
+        and frame.joint.type in FREE_JOINTS
+        and is_loose_body(C, frame.name)
+    )
+
+
+def is_loose_body(C: Config, name: str) -> bool:
+    """Return whether a frame is an object, or moves as one rigid body."""
+    below = C.subtree(name)[1:]
+    return name in C.objects or all(C.frame(part).joint is None for part in below)
