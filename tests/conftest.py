@@ -35,9 +35,9 @@ os.environ["POSEWISE_CACHE"] = "0"
 
 import jax  # noqa: E402
 import pytest  # noqa: E402
-from helpers.core_suite import CoreTimeLimit, mark_core  # noqa: E402
-from helpers.longest_first import LongestFirst  # noqa: E402
-from helpers.programs_folder import empty_if_large, programs_folder  # noqa: E402
+from suite.core import CoreTimeLimit, mark_core  # noqa: E402
+from suite.longest_first import LongestFirst  # noqa: E402
+from suite.programs_folder import empty_if_large, programs_folder  # noqa: E402
 
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_default_matmul_precision", "TF32_TF32_F32")
