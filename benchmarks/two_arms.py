@@ -129,7 +129,7 @@ def carry(
 
 
 def deviation(solution: pw.Solution, begin: float) -> float:
-    """Return the most by which a hand leaves its grasp [m], sampled from a time on."""
+    """Return by how much a hand leaves its grasp at most [m], sampled after a time."""
     C, worst = solution.world_at(0), 0.0
     frames = [[f"{side}_panda_hand_tcp", "tray"] for side in SIDES]
     names = solution.config.joint_names

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from posewise.robots.kinematics.forward import Kinematics
 
@@ -100,7 +100,10 @@ class Certificate(NamedTuple):
 
 
 def certify(
-    K: Kinematics, parts: Sequence[MotionPart], path: Float[np.ndarray, "points nq"]
+    K: Kinematics,
+    parts: Sequence[MotionPart],
+    path: Float[np.ndarray, "points nq"],
+    is_slice: Bool[np.ndarray, " points"] | None = None,
 ) -> Certificate:
     """Check the distances along a path.
 
@@ -108,7 +111,10 @@ def certify(
         K: kinematics of the world.
         parts: what is required in each mode.
         path: configurations of the world, with the start as the first one.
+        is_slice: which of them are named where a pair is nearest there; None: all.
     """
+    if is_slice is None:
+        is_slice = np.ones(len(path), bool)
     missing = np.zeros(len(path) - 1)
     shortfalls: list[Shortfall] = []
     for part in parts:
@@ -124,7 +130,8 @@ def certify(
         )
         short = _missing(part, bounds)
         if short.any():
-            bounds = _with_slices(K, part, path[first : last + 2], bounds)
+            points = slice(first, last + 2)
+            bounds = _with_slices(K, part, path[points], is_slice[points], bounds)
         missing[part.segments] = short.max(1)
         shortfalls += _worst_pairs(part, bounds, short)
     return Certificate(missing, tuple(shortfalls))
@@ -143,6 +150,7 @@ def _with_slices(
     K: Kinematics,
     part: MotionPart,
     points: Float[np.ndarray, "points nq"],
+    is_slice: Bool[np.ndarray, " points"],
     bounds: PathBounds,
 ) -> PathBounds:
     """Return bounds with what is nearest in the slices at both ends of a segment.
@@ -152,9 +160,11 @@ def _with_slices(
     """
     near, fraction = bounds.nearest.copy(), bounds.fraction.copy()
     no_motion = np.zeros((len(near), K.nv))
-    for at, ends in ((1.0, points[1:]), (0.0, points[:-1])):
-        found = interval_distances(K, part.pairs, ends, no_motion, part.required)
-        is_nearer = found.middle <= near
+    for at, ends in ((1.0, slice(1, None)), (0.0, slice(-1))):
+        found = interval_distances(
+            K, part.pairs, points[ends], no_motion, part.required
+        )
+        is_nearer = (found.middle <= near) & is_slice[ends, None]
         near = np.where(is_nearer, found.middle, near)
         fraction = np.where(is_nearer, at, fraction)
     return bounds._replace(nearest=near, fraction=fraction)
