@@ -20,6 +20,8 @@ SPREAD = 0.6
 """Angle about the hand between these places [rad]."""
 APPROACHES = (0.1, 0.05)
 """Ways of the hand towards an object, and back, tried in this order [m]."""
+MIN_ROOM = 1e-3
+"""Least distance of open fingers from what they come to or leave [m]."""
 LIFT = 0.05
 """Height to which an object is lifted before it is carried [m]."""
 
@@ -169,12 +171,34 @@ def follow(
     """
     segments = []
     for leg in legs:
-        X = situation.planning_world()
+        X = situation.planning_world(leg.course)
         segment = solve_segment(situation.world, X, leg, step, situation.holds, seed)
         require_certified(segment)
+        if leg.course is not None:
+            _require_room(segment)
         segments.append(segment)
         situation = situation.at(segment.solution.path[-1])
     return tuple(segments), situation
+
+
+def _require_room(segment: Segment) -> None:
+    """Raise Blocked for a path around an object on which open fingers rub it."""
+    for t in range(len(segment.solution.path)):
+        C = segment.world_at(t)
+        pairs = [sorted(map(C.index, pair)) for pair in _solid_pairs(C, segment)]
+        near = C.contacts(np.array(pairs, int).reshape(-1, 2), MIN_ROOM)
+        for k in near:
+            a, b = (C.frame_names[i] for i in pairs[k])
+            raise Blocked(f"{a!r} and {b!r} rub in {segment.name!r}.")
+
+
+def _solid_pairs(C: Config, segment: Segment) -> list[tuple[str, str]]:
+    """Return the frames with shapes that may touch on a path, in pairs."""
+    found = []
+    for a, b in segment.touching:
+        for i in C.solid_parts(b):
+            found.append((a, C.frame_names[i]))
+    return [pair for pair in found if all(map(C.solid_parts, pair))]
 
 
 def require_certified(segment: Segment) -> None:
