@@ -3,7 +3,8 @@
 Python takes a folder called `posewise` in the current folder for a namespace package,
 and asks setuptools' finder of editable installs only afterwards. A clone is such a
 folder, so that `import posewise` beside it would give an empty module. Here the finder
-is asked first.
+is asked where the search by folders ends at a namespace package; a copy of the package
+in the current folder, such as another working tree, still comes first.
 """
 
 import base64
@@ -16,11 +17,15 @@ from typing import Any
 from setuptools import build_meta
 from setuptools.build_meta import *  # noqa: F403
 
-ASK_FIRST = (
-    "; import sys; sys.meta_path.sort("
-    "key=lambda finder: '__editable___posewise' not in str(finder))"
+PREFER_TO_NAMESPACE = (
+    "; import sys; from types import SimpleNamespace"
+    "; from importlib.machinery import PathFinder"
+    "; sys.meta_path.insert(0, SimpleNamespace(find_spec="
+    "lambda name, path=None, target=None, clone={module}._EditableFinder,"
+    " folders=PathFinder: clone.find_spec(name, path, target) if name == 'posewise'"
+    " and getattr(folders.find_spec(name), 'origin', None) is None else None))"
 )
-"""End of the line by which Python installs the finder at its start."""
+"""End of the line by which Python installs the finder of a module at its start."""
 
 
 def build_editable(
@@ -32,11 +37,11 @@ def build_editable(
     name = build_meta.build_editable(
         wheel_directory, config_settings, metadata_directory
     )
-    _ask_finder_first(Path(wheel_directory, name))
+    _prefer_finder_to_namespace(Path(wheel_directory, name))
     return name
 
 
-def _ask_finder_first(wheel: Path) -> None:
+def _prefer_finder_to_namespace(wheel: Path) -> None:
     """Change the line that installs the finder, and its checksum in the wheel."""
     with zipfile.ZipFile(wheel) as file:
         contents = {entry: file.read(entry) for entry in file.namelist()}
@@ -46,7 +51,8 @@ def _ask_finder_first(wheel: Path) -> None:
     if not line.startswith("import "):
         # A plain folder, which Python prefers to namespace packages.
         return
-    data = (line + ASK_FIRST + "\n").encode()
+    module = line.removeprefix("import ").partition(";")[0].strip()
+    data = (line + PREFER_TO_NAMESPACE.format(module=module) + "\n").encode()
     digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode()
     row = f"{path_file},sha256={digest.rstrip('=')},{len(data)}"
     rows = contents[record].decode().splitlines()

@@ -64,6 +64,15 @@ class Course:
         return make_pose(self.point, matrix_to_quat(R))
 
 
+def straight_course(
+    link: str, start: Float[np.ndarray, "7"], end: Float[np.ndarray, "7"]
+) -> Course:
+    """Return the course of a link straight from one world pose to another."""
+    direction = end[:3] - start[:3]
+    direction /= np.linalg.norm(direction)
+    return Course(link, start[:3], direction, is_turn=False)
+
+
 def add_course_frame(X: Config, link: str, course: Course | None) -> None:
     """Add the frame of a course to a hand of a planning world."""
     pose = np.array([0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0])

@@ -14,14 +14,20 @@ from .keyframes import Keyframe, TouchingPairs, solve_keyframes
 from .segment import Leg, Segment, solve_segment
 from .situation import Situation, moved
 
-STANDS = 3
-"""Number of places of a mobile base that are tried for each pose of a hand."""
-SPREAD = 0.6
-"""Angle about the hand between these places [rad]."""
+NUM_STANDS = 3
+"""Number of places of a mobile base that are tried for each pose of a hand; more
+reach it around more obstacles, and take longer."""
+SPREAD_ANGLE = 0.6
+"""Angle about the hand between these places [rad]; with a larger one they differ more,
+and more of them are behind what the hand is to reach."""
 APPROACHES = (0.1, 0.05)
 """Ways of the hand towards an object, and back, tried in this order [m]."""
-LIFT = 0.05
-"""Height to which an object is lifted before it is carried [m]."""
+MIN_ROOM = 1e-3
+"""Least distance of open fingers from what they come to or leave [m]; with less, they
+rub it where they follow their path inexactly."""
+LIFT_HEIGHT = 0.05
+"""Height to which an object is lifted before it is carried [m]; a larger one clears
+more of what stands beside it, and fails more often below shelves."""
 
 
 class Blocked(Exception):
@@ -56,8 +62,10 @@ def stands(
     facing = np.arctan2(ahead[1], ahead[0]) - base[-1]
     angle = float(np.arctan2(body[1] - pose[1], body[0] - pose[0]))
     starts = []
-    for k in range(STANDS):
-        turn = angle + SPREAD * ((k + 1) // 2) * (-1) ** k + rng.uniform(-0.1, 0.1)
+    for k in range(NUM_STANDS):
+        turn = (
+            angle + SPREAD_ANGLE * ((k + 1) // 2) * (-1) ** k + rng.uniform(-0.1, 0.1)
+        )
         place = pose[:2] + reach * np.array([np.cos(turn), np.sin(turn)])
         start = q.copy()
         heading = turn + np.pi - facing
@@ -122,7 +130,7 @@ def retreated(
 
 def lifted(pose: Float[np.ndarray, "7"]) -> Float[np.ndarray, "7"]:
     """Return the pose above another one."""
-    return moved(pose, np.array([0.0, 0.0, LIFT]))
+    return moved(pose, np.array([0.0, 0.0, LIFT_HEIGHT]))
 
 
 def with_opening(
@@ -169,12 +177,34 @@ def follow(
     """
     segments = []
     for leg in legs:
-        X = situation.planning_world()
+        X = situation.planning_world(leg.course)
         segment = solve_segment(situation.world, X, leg, step, situation.holds, seed)
         require_certified(segment)
+        if leg.course is not None:
+            _require_room(segment)
         segments.append(segment)
         situation = situation.at(segment.solution.path[-1])
     return tuple(segments), situation
+
+
+def _require_room(segment: Segment) -> None:
+    """Raise Blocked for a path around an object on which open fingers rub it."""
+    for t in range(len(segment.solution.path)):
+        C = segment.world_at(t)
+        pairs = [sorted(map(C.index, pair)) for pair in _solid_pairs(C, segment)]
+        near = C.contacts(np.array(pairs, int).reshape(-1, 2), MIN_ROOM)
+        for k in near:
+            a, b = (C.frame_names[i] for i in pairs[k])
+            raise Blocked(f"{a!r} and {b!r} rub in {segment.name!r}.")
+
+
+def _solid_pairs(C: Config, segment: Segment) -> list[tuple[str, str]]:
+    """Return the frames with shapes that may touch on a path, in pairs."""
+    pairs = []
+    for a, b in segment.touching:
+        for i in C.solid_parts(b):
+            pairs.append((a, C.frame_names[i]))
+    return [pair for pair in pairs if all(map(C.solid_parts, pair))]
 
 
 def require_certified(segment: Segment) -> None:

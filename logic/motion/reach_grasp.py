@@ -9,6 +9,7 @@ from jaxtyping import Float
 from posewise.robots.kinematics.transforms import pose_multiply
 from posewise.robots.typing import FrameName
 
+from .course import straight_course
 from .grasp import Grasp
 from .grasps import CLEARANCE
 from .hand import Hand
@@ -82,9 +83,13 @@ def grasp_legs(
     if before is None:
         raise Blocked(f"The hand cannot come to {frame!r}, {grasp.name}.")
     touching = finger_pairs(situation.world, hand, frame)
+    # Straight along the open fingers, which else might push the object.
+    course = straight_course(
+        hand.link, situation.at(before.q).world.pose(hand.link), pose
+    )
     return (
         Leg("reach", before.q),
-        Leg("approach", at.q, touching),
+        Leg("approach", at.q, touching, course),
         Leg(
             "close",
             with_opening(X, hand, at.q, grasp.width),
@@ -122,9 +127,10 @@ def release_legs(
     if away is None:
         raise Blocked(f"The hand cannot come away from {frame!r}.")
     touching = finger_pairs(situation.world, hand, frame)
+    back = situation.at(away.q).world.pose(hand.link)
     return (
         Leg("open", opened, touching, hand=hand.link),
-        Leg("retreat", away.q, touching),
+        Leg("retreat", away.q, touching, straight_course(hand.link, pose, back)),
     )
 
 

@@ -31,6 +31,8 @@ PACE = 0.4
 """Mean speed of the fastest joint, as a fraction of its limit."""
 LEAST_DURATION = 0.4
 """Shortest duration of a path [s]."""
+LEAST_DOOR_DURATION = 2.0
+"""The same where a door or a drawer is moved [s]. With less, what lies in it slides."""
 
 
 class Leg(NamedTuple):
@@ -105,7 +107,8 @@ def solve_segment(
         seed: of the starts.
     """
     end = leg.end
-    komo = KOMO(X, 1, SLICES, 2, _duration(X, end))
+    least = LEAST_DURATION if leg.passive is None else LEAST_DOOR_DURATION
+    komo = KOMO(X, 1, SLICES, 2, _duration(X, end, least))
     komo.add_control_objective(2, 0.1)
     komo.add_objective([1], FS.qItself, [], OT.eq, target=end, scale=100.0)
     komo.add_objective([1], FS.qItself, [], OT.eq, order=1)
@@ -143,7 +146,7 @@ def speed_limits(C: Config) -> Float[np.ndarray, " nq"]:
     return np.where(np.isfinite(C.max_velocity), C.max_velocity, DEFAULT_SPEED)
 
 
-def _duration(X: Config, end: Float[np.ndarray, " nq"]) -> float:
+def _duration(X: Config, end: Float[np.ndarray, " nq"], least: float) -> float:
     """Return a duration that the slowest joint can keep [s]."""
     speed = speed_limits(X)
-    return max(float((np.abs(end - X.q) / (PACE * speed)).max()), LEAST_DURATION)
+    return max(float((np.abs(end - X.q) / (PACE * speed)).max()), least)

@@ -7,7 +7,7 @@ from posewise.robots.kinematics.joint_types import FREE_JOINTS
 def loose_roots(C: Config) -> tuple[str, ...]:
     """Return the frames on free joints, without robots on a free base.
 
-    A body with further joints is a robot, unless it is marked as an object.
+    A frame above other joints is a robot, unless it is marked as an object.
     """
     return tuple(
         frame.name

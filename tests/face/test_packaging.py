@@ -174,11 +174,14 @@ def test_an_editable_install_is_found_beside_the_clone(clone):
         f" sys.path.append({sysconfig.get_path('purelib')!r});"
         " import posewise; print(posewise.__file__, posewise.Feature)"
     )
-    for folder in (clone.parent, clone):
+    other = clone.parent / "other"
+    (other / "posewise").mkdir(parents=True)
+    (other / "posewise" / "__init__.py").write_text("Feature = 0", "utf-8")
+    for folder, package in ((clone.parent, clone), (clone, clone), (other, other)):
         run = [sys.executable, "-S", "-c", code]
         env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
         out = subprocess.check_output(run, cwd=folder, env=env, text=True)
-        assert out.startswith(str(clone / "posewise" / "__init__.py"))
+        assert out.startswith(str(package / "posewise" / "__init__.py"))
     (path_file,) = place.glob("*.pth")
     digest = base64.urlsafe_b64encode(hashlib.sha256(path_file.read_bytes()).digest())
     (record,) = place.glob("*.dist-info/RECORD")
