@@ -67,7 +67,7 @@ MECHANISMS: Mapping[str, Replacement] = {
     "stall window": Replacement(termination, "STALL_WINDOW", 10**6),
     "patience near the optimum": Replacement(termination, "NEAR_OPTIMUM", 0.0),
 }
-"""What is left out, by the name of the mechanism."""
+"""Changes that leave one mechanism out each, by its name."""
 ALL = "nothing"
 """Name of the run that leaves nothing out."""
 

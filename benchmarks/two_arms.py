@@ -80,15 +80,15 @@ def held(C: pw.Config, place: np.ndarray) -> pw.Solution:
 
 def tasks(count: int) -> Iterator[tuple[pw.Config, np.ndarray]]:
     """Yield worlds at their start, and the place of the tray at the end."""
-    found = 0
+    yielded = 0
     for seed in range(ATTEMPTS):
         C, goal = world(np.random.default_rng(seed))
         start, end = held(C, C.pose("tray")[:3]), held(C, goal)
         if start.feasible and end.feasible:
             C.q = start.q
             yield C, goal
-            found += 1
-        if found == count:
+            yielded += 1
+        if yielded == count:
             return
 
 

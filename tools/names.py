@@ -52,15 +52,15 @@ UNIT = re.compile(
     r"\[[^\]]+\]|(?i:\b(?:number|count|share|ratio|factor|multiple|times|per|relative"
     r"|percent|fraction|dimensions?|index|code|scaled units|power)\b)"
 )
-"""How the docstring of a numeric constant says its unit: in brackets, or as the number
-or ratio of what."""
+"""Units in the docstring of a numeric constant: in brackets, or as the number or ratio
+of what."""
 
 EFFECT = re.compile(
     r"(?i)\b(?:larger|smaller|more|less|fewer|higher|lower|longer|shorter|coarser|finer"
     r"|above|below|beyond|beneath|within|from which|until|faster|slower|stiffer|softer"
     r"|sharper|smoother|nearer|farther|so that|at most|at least|otherwise|else)\b"
 )
-"""What the docstring of a numeric constant says of what it brings about."""
+"""Words with which the docstring of a numeric constant says what it brings about."""
 
 CLASHES = frozenset(
     "Box Config Contact Course Feature Frame Grid KOMO NLP Open Place Plane Search"

@@ -83,8 +83,8 @@ def two_arms() -> pw.Config:
 def add_drawer_cabinet(C: pw.Config, pose: list[float]) -> None:
     """Add a cabinet of 40 x 34 x 30 cm with one drawer, whose handle is a bar."""
 
-    def box(size: list[float], at: list[float]) -> tuple[pw.Box, list[float]]:
-        return pw.Box(size), [*at, 1, 0, 0, 0]
+    def box(size: list[float], center: list[float]) -> tuple[pw.Box, list[float]]:
+        return pw.Box(size), [*center, 1, 0, 0, 0]
 
     walls = [
         box([0.4, 0.34, 0.02], [0, 0, 0.01]),
@@ -120,8 +120,8 @@ def add_drawer_cabinet(C: pw.Config, pose: list[float]) -> None:
 def add_door_cupboard(C: pw.Config, pose: list[float]) -> None:
     """Add a cupboard of 30 x 40 x 40 cm, open towards -x, with a door on a hinge."""
 
-    def box(size: list[float], at: list[float]) -> tuple[pw.Box, list[float]]:
-        return pw.Box(size), [*at, 1, 0, 0, 0]
+    def box(size: list[float], center: list[float]) -> tuple[pw.Box, list[float]]:
+        return pw.Box(size), [*center, 1, 0, 0, 0]
 
     walls = [
         box([0.3, 0.4, 0.02], [0, 0, 0.01]),

@@ -41,11 +41,14 @@ from .steps import Close, Open
 OPENINGS = (0.9, 0.7, 0.5, 0.3)
 """Fractions of a joint's range to which it is opened, tried in this order."""
 MAX_GRASPS = 24
-"""Number of grasps of a door for which configurations are searched."""
-SWEEP = 13
-"""Number of values of a joint at which the parts of an object may not overlap."""
-GRASPS_TRIED = 3
-"""Number of configurations that are tried for each opening."""
+"""Number of grasps of a door for which configurations are searched; more find one that
+the hand can follow more often, and take longer."""
+SWEEP_SAMPLES = 13
+"""Number of values of a joint at which the parts of an object may not overlap; between
+fewer of them thin parts pass through each other unnoticed."""
+MAX_GRASP_TRIES = 3
+"""Number of configurations that are tried for each opening; more open it more often,
+and take longer where none does."""
 
 
 def moving_joints(C: Config, step: Open | Close) -> list[OpeningJoint]:
@@ -90,18 +93,20 @@ def move_joint(
         if not grasps:
             yield Blocked(why_no_grasp(situation.world, step.obj, [hand], link))
             continue
-        found = grasp_keyframes(situation, hand, link, grasps, seed)
-        if not found:
+        grasped = grasp_keyframes(situation, hand, link, grasps, seed)
+        if not grasped:
             yield Blocked(f"No grasp of {link!r} can be reached without a collision.")
         for fraction in fractions:
             value = joint.closed + fraction * (joint.open - joint.closed)
             if text := _why_stuck(situation.world, step.obj, joint.name, value):
                 yield Blocked(text)
                 continue
-            ends = _end_keyframes(situation, hand, link, found, joint.name, value, seed)
-            if found and not ends:
+            ends = _end_keyframes(
+                situation, hand, link, grasped, joint.name, value, seed
+            )
+            if grasped and not ends:
                 yield Blocked(f"The hand cannot follow {link!r} to {value:.2f}.")
-            for at, grasp, end in ends[:GRASPS_TRIED]:
+            for begin, grasp, end in ends[:MAX_GRASP_TRIES]:
                 try:
                     yield _move(
                         situation,
@@ -111,7 +116,7 @@ def move_joint(
                         value,
                         hand,
                         grasp,
-                        at,
+                        begin,
                         end,
                         seed,
                     )
@@ -127,7 +132,7 @@ def _move(
     value: float,
     hand: Hand,
     grasp: Grasp,
-    at: Keyframe,
+    begin: Keyframe,
     end: Keyframe,
     seed: int,
 ) -> Outcome:
@@ -138,9 +143,9 @@ def _move(
     """
     link = moved_link(situation.world, joint.name)
     situation = with_riders(situation, link)
-    legs = grasp_legs(situation, hand, link, grasp, at)
+    legs = grasp_legs(situation, hand, link, grasp, begin)
     course = _course(situation.world, hand, joint.name)
-    there, holding = follow(situation, number, legs, seed)
+    approach, holding = follow(situation, number, legs, seed)
     last = situation.with_joint(joint.name, value).near_pairs(link)
     touching = (*situation.near_pairs(link), *last)
     leg = Leg("pull", end.q, touching, course, passive=joint.name)
@@ -160,14 +165,14 @@ def _move(
     effect = is_open.holds(after.world) == isinstance(step, Open)
     choice = Choice(hand.link, grasp, situation.base(end.q))
     reason = is_open.explain(after.world)
-    return Outcome((*there, pull, *back), after, choice, effect, reason)
+    return Outcome((*approach, pull, *back), after, choice, effect, reason)
 
 
 def _end_keyframes(
     situation: Situation,
     hand: Hand,
     link: FrameName,
-    found: Sequence[tuple[Keyframe, Grasp]],
+    grasped: Sequence[tuple[Keyframe, Grasp]],
     joint: str,
     value: float,
     seed: int,
@@ -180,7 +185,7 @@ def _end_keyframes(
         situation: before.
         hand: the hand.
         link: that a joint moves.
-        found: configurations in which the hand is at grasps of the link, open.
+        grasped: configurations in which the hand is at grasps of the link, open.
         joint: name of the joint.
         value: of the joint at the end.
         seed: of the places of a mobile base.
@@ -188,21 +193,24 @@ def _end_keyframes(
     moved = situation.with_joint(joint, value)
     X, robot = moved.planning_world(), situation.robot
     distinct: dict[tuple[float, ...], tuple[Keyframe, Grasp]] = {}
-    for at, grasp in found:
-        distinct.setdefault(tuple(np.round(grasp.pose, 4).tolist()), (at, grasp))
+    for begin, grasp in grasped:
+        distinct.setdefault(tuple(np.round(grasp.pose, 4).tolist()), (begin, grasp))
     rows, poses, starts = [], [], []
-    for at, grasp in distinct.values():
+    for begin, grasp in distinct.values():
         pose = hand.link_pose(pose_multiply(moved.world.pose(link), grasp.pose))
         around = stands(moved, X, pose, seed) if robot.base_joints else []
-        for start in (at.q, *around):
-            rows.append((at, grasp))
+        for start in (begin.q, *around):
+            rows.append((begin, grasp))
             poses.append(pose)
             starts.append(with_opening(X, hand, start, grasp.width))
     touching = finger_pairs(X, hand, link)
     ends = solve_keyframes(X, robot, hand.link, poses, starts, touching)
     reached = [(*row, e) for row, e in zip(rows, ends, strict=True) if e is not None]
     return sorted(
-        reached, key=lambda way: way[0].cost + float(((way[2].q - way[0].q) ** 2).sum())
+        reached,
+        key=lambda triple: (
+            triple[0].cost + float(((triple[2].q - triple[0].q) ** 2).sum())
+        ),
     )
 
 
@@ -224,10 +232,10 @@ def _why_stuck(C: Config, obj: FrameName, joint: str, value: float) -> str:
     if not solid:
         return ""
     first, depth = float(C.joint_value(joint)[0]), []
-    for q in np.linspace(first, value, SWEEP):
+    for q in np.linspace(first, value, SWEEP_SAMPLES):
         X.set_joint(joint, q)
-        found = X.contacts(np.array(solid), 0.0).values()
-        depth.append(max((-contact.distance for contact in found), default=0.0))
+        contacts = X.contacts(np.array(solid), 0.0).values()
+        depth.append(max((-contact.distance for contact in contacts), default=0.0))
     if max(depth) <= depth[0] + TOUCH_DEPTH:
         return ""
     return (

@@ -53,20 +53,20 @@ def stands(
         return [q, rng.uniform(low, high)]
     columns = X.coordinates(list(robot.base_joints))
     body = X.pose(X.frame_names[X.tree.joint_frame(robot.base_joints[-1])])[:3]
-    ahead, here = X.pose(robot.hands[0].link)[:3] - body, q[columns]
+    ahead, base = X.pose(robot.hands[0].link)[:3] - body, q[columns]
     reach = float(np.clip(np.linalg.norm(ahead[:2]), 0.4, 0.8))
-    facing = np.arctan2(ahead[1], ahead[0]) - here[-1]
+    facing = np.arctan2(ahead[1], ahead[0]) - base[-1]
     angle = float(np.arctan2(body[1] - pose[1], body[0] - pose[0]))
-    found = []
+    starts = []
     for k in range(STANDS):
         turn = angle + SPREAD * ((k + 1) // 2) * (-1) ** k + rng.uniform(-0.1, 0.1)
         place = pose[:2] + reach * np.array([np.cos(turn), np.sin(turn)])
         start = q.copy()
         heading = turn + np.pi - facing
-        heading += 2 * np.pi * np.round((here[-1] - heading) / (2 * np.pi))
+        heading += 2 * np.pi * np.round((base[-1] - heading) / (2 * np.pi))
         start[columns] = [*place, heading]
-        found.append(np.clip(start, *X.limits))
-    return found
+        starts.append(np.clip(start, *X.limits))
+    return starts
 
 
 def nearby(
@@ -107,19 +107,19 @@ def drawn_back(
 
     Arguments are those of `nearby`; the pose is that at the object.
     """
-    for way in APPROACHES:
-        back = retreated(hand, pose, way)
-        if found := nearby(situation, X, hand, back, q, fixed=fixed):
-            return found
+    for distance in APPROACHES:
+        back = retreated(hand, pose, distance)
+        if keyframe := nearby(situation, X, hand, back, q, fixed=fixed):
+            return keyframe
     return None
 
 
 def retreated(
-    hand: Hand, pose: Float[np.ndarray, "7"], way: float
+    hand: Hand, pose: Float[np.ndarray, "7"], distance: float
 ) -> Float[np.ndarray, "7"]:
-    """Return the pose of a hand's link with the hand drawn back by a way [m]."""
+    """Return the pose of a hand's link with the hand drawn back by a distance [m]."""
     R = quat_to_matrix(pose[3:]) @ quat_to_matrix(hand.frame[3:])
-    return moved(pose, way * R[:, 2])
+    return moved(pose, distance * R[:, 2])
 
 
 def lifted(pose: Float[np.ndarray, "7"]) -> Float[np.ndarray, "7"]:

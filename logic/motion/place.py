@@ -30,8 +30,9 @@ from .segment import Leg
 from .situation import Situation, moved, relative
 from .steps import Place
 
-FAR = 100.0
-"""Height at which an object is out of the way of everything [m]."""
+FAR_HEIGHT = 100.0
+"""Height at which an object is out of the way of everything [m]; at a smaller one it
+may be in that of a tall world."""
 
 
 def place_goals(
@@ -51,7 +52,7 @@ class PlaceWay(NamedTuple):
 
     goal: Float[np.ndarray, "7"]
     """World pose of the object."""
-    at: Keyframe
+    lowered: Keyframe
     """The hand at the goal."""
     above: Keyframe
     """The hand above it, from where the object is lowered."""
@@ -95,7 +96,7 @@ def place_ways(
         opening: float,
     ) -> list[Keyframe | None]:
         """Return keyframes at other poses, where those before them were solved."""
-        places = [k for k, found in enumerate(keyframes) if found is not None]
+        places = [k for k, keyframe in enumerate(keyframes) if keyframe is not None]
         starts = [with_opening(X, hand, f.q, opening) for f in keyframes if f]
         ends = solve_keyframes(
             world, robot, hand.link, [poses[k] for k in places], starts, (), fixed
@@ -103,21 +104,23 @@ def place_ways(
         by_place = dict(zip(places, ends, strict=True))
         return [by_place.get(k) for k in range(len(keyframes))]
 
-    at = solve_keyframes(X, robot, hand.link, poses, starts, touching)
-    above = solved(X, at, [lifted(pose) for pose in poses], width)
-    at = [a if b is not None else None for a, b in zip(at, above, strict=True)]
+    lowered = solve_keyframes(X, robot, hand.link, poses, starts, touching)
+    above = solved(X, lowered, [lifted(pose) for pose in poses], width)
+    lowered = [
+        a if b is not None else None for a, b in zip(lowered, above, strict=True)
+    ]
     away = solved(
         _without_object(situation, hand).planning_world(),
-        at,
+        lowered,
         [retreated(hand, pose, APPROACHES[-1]) for pose in poses],
         opening,
     )
-    found = []
-    for goal, first, before, after in zip(rows, at, above, away, strict=True):
+    ways = []
+    for goal, first, before, after in zip(rows, lowered, above, away, strict=True):
         if first is not None and before is not None and after is not None:
             closed = replace(first, q=with_opening(X, hand, first.q, width))
-            found.append(PlaceWay(goal, closed, before))
-    return sorted(found, key=lambda way: way.at.cost)
+            ways.append(PlaceWay(goal, closed, before))
+    return sorted(ways, key=lambda w: w.lowered.cost)
 
 
 def _without_object(situation: Situation, hand: Hand) -> Situation:
@@ -125,7 +128,7 @@ def _without_object(situation: Situation, hand: Hand) -> Situation:
     obj = situation.grips[hand.link].obj
     released = situation.released(hand)
     world = released.world
-    world.set_pose(obj, moved(world.pose(obj), np.array([0.0, 0.0, FAR])))
+    world.set_pose(obj, moved(world.pose(obj), np.array([0.0, 0.0, FAR_HEIGHT])))
     return released.with_world(world)
 
 
@@ -168,9 +171,9 @@ def place(
     ways = place_ways(situation, hand, goals, seed)
     if not ways:
         yield Blocked(f"No place of {step.obj!r} can be reached without a collision.")
-    for way in ways:
+    for candidate in ways:
         try:
-            yield _place_at(situation, step, number, hand, way, seed)
+            yield _place_at(situation, step, number, hand, candidate, seed)
         except Blocked as reason:
             yield reason
 
@@ -180,7 +183,7 @@ def _place_at(
     step: Place,
     number: int,
     hand: Hand,
-    way: PlaceWay,
+    candidate: PlaceWay,
     seed: int,
 ) -> Outcome:
     """Return the outcome of one place.
@@ -188,15 +191,15 @@ def _place_at(
     Raises:
         Blocked: when it does not work.
     """
-    grip, at = situation.grips[hand.link], way.at
-    resting = goal_pairs(situation, step.obj, [way.goal])
-    left = situation.at(at.q).released(hand)
-    away = release_legs(left, hand, step.obj, grip.grasp, at.q)
-    legs = [Leg("carry", way.above.q), Leg("lower", at.q, resting)]
-    there, down = follow(situation, number, legs, seed)
+    grip, lowered = situation.grips[hand.link], candidate.lowered
+    resting = goal_pairs(situation, step.obj, [candidate.goal])
+    released = situation.at(lowered.q).released(hand)
+    away = release_legs(released, hand, step.obj, grip.grasp, lowered.q)
+    legs = [Leg("carry", candidate.above.q), Leg("lower", lowered.q, resting)]
+    approach, down = follow(situation, number, legs, seed)
     back, after = follow(down.released(hand), number, away, seed)
     effect = step.predicate.holds(after.world)
     reason = step.predicate.explain(after.world)
     pose = after.world.pose(step.obj)
-    choice = Choice(hand.link, grip.grasp, situation.base(at.q), pose)
-    return Outcome((*there, *back), after, choice, effect, reason)
+    choice = Choice(hand.link, grip.grasp, situation.base(lowered.q), pose)
+    return Outcome((*approach, *back), after, choice, effect, reason)

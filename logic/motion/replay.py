@@ -27,8 +27,8 @@ from posewise.robots.validation import number
 from .hand import Hand
 from .plan import MotionPlan
 from .replay_doubts import (
-    Checkpoint,
     ReplayedEffect,
+    SegmentEnd,
     effect_doubts,
     effects_at_end,
     replay_doubts,
@@ -38,18 +38,22 @@ BANDWIDTH = 60.0
 """Natural frequency of the controller of each joint [rad/s]. Larger ones follow more
 exactly, and shake at contacts."""
 GRIP_FORCE = 40.0
-"""Force of each finger [N]."""
-FINGER_INERTIA = 1.0
-"""Inertia of the drive of each finger [kg]. With less, a finger of some grams that
-begins to press passes through a thin handle within one time step."""
-PAUSE = 0.4
-"""Time in which the robot rests after fingers close, and around their opening [s]."""
-SETTLE = 0.5
-"""Time after the motion [s]."""
+"""Force of each finger [N]. With less, heavy objects slip out of the hand."""
+FINGER_DRIVE_MASS = 1.0
+"""Mass that the drive of each finger moves besides it [kg]. With less, a finger of some
+grams that begins to press passes through a thin handle within one time step."""
+PAUSE_DURATION = 0.4
+"""Time in which the robot rests after fingers close, and around their opening [s]. With
+less, the hand moves before they hold or have let go."""
+SETTLING_TIME = 0.5
+"""Time after the motion in which objects come to rest [s]. With less, those that still
+swing or roll at its end are judged too early."""
 SAMPLE_STEPS = 25
-"""Number of steps of the simulation between two samples that are returned."""
+"""Number of steps of the simulation between two samples that are returned; fewer show
+faster motions, and take more memory."""
 DOOR_DAMPING = 2.0
-"""Damping of doors and drawers [N s/m, N m s/rad]."""
+"""Damping of doors and drawers [N s/m, N m s/rad]. With less they swing on when the
+hand lets go; with more, it must pull harder."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,21 +110,21 @@ def replay(plan: MotionPlan, *, slowness: float = 1.5) -> Replay:
     passive = {j: None for segment in plan.segments for j in segment.passive}
     twin = Twin(C, movable_joints=[*plan.joints, *passive])
     driver = _Driver(twin, plan, tuple(passive))
-    samples, checkpoints = [], []
+    samples, ends = [], []
     lag = np.zeros(len(driver.arm))
     for k, moment in enumerate(_moments(plan, slowness)):
         lag = np.maximum(lag, driver.step(moment))
         if k % SAMPLE_STEPS == 0:
             samples.append(driver.q)
         if moment.ends_segment:
-            checkpoints.append(Checkpoint(driver.world, driver.largest(lag)))
+            ends.append(SegmentEnd(driver.world, driver.largest(lag)))
             lag = np.zeros_like(lag)
     world, times = driver.world, SAMPLE_STEPS * TIMESTEP * np.arange(len(samples))
     effects = effects_at_end(plan, world)
-    doubts = (*replay_doubts(plan, checkpoints), *effect_doubts(effects))
+    doubts = (*replay_doubts(plan, ends), *effect_doubts(effects))
     for doubt in doubts:
         warnings.warn(doubt, ProblemWarning, stacklevel=2)
-    error = max(checkpoint.lag[1] for checkpoint in checkpoints)
+    error = max(end.lag[1] for end in ends)
     return Replay(world, times, np.array(samples), error, effects, doubts)
 
 
@@ -148,7 +152,7 @@ def _moments(plan: MotionPlan, slowness: float) -> Iterator[_Moment]:
         moved = set() if segment.hand is None else {joint_of[segment.hand]}
         if segment.name == "open":
             # What a hand still pulls would go on when it is let go.
-            yield from rest(PAUSE)
+            yield from rest(PAUSE_DURATION)
             gripping -= moved
         motion = segment.solution.resample(TIMESTEP / slowness)
         for row, speed in zip(motion.positions, motion.velocities, strict=True):
@@ -157,9 +161,9 @@ def _moments(plan: MotionPlan, slowness: float) -> Iterator[_Moment]:
         if segment.name == "close":
             gripping |= moved
         if segment.name in ("close", "open"):
-            yield from rest(PAUSE)
+            yield from rest(PAUSE_DURATION)
         if k == len(plan.segments) - 1:
-            yield from rest(SETTLE)
+            yield from rest(SETTLING_TIME)
         yield _Moment(q, still, gripping, ends_segment=True)
 
 
@@ -177,7 +181,7 @@ class _Driver:
         own = {i for joint in plan.joints for i in self._dofs(joint)}
         self.arm = np.array(sorted(own - {i for f in fingers.values() for i in f}))
         closing = [i for f in fingers.values() for i in f]
-        self.model.dof_armature[closing] = FINGER_INERTIA
+        self.model.dof_armature[closing] = FINGER_DRIVE_MASS
         self.mujoco.mj_setConst(self.model, self.data)
         self.data.qpos[:] = twin.qpos()
         self.motors = np.array([*self.arm, *closing], int)

@@ -32,10 +32,11 @@ of objects that settle or give way to a finger."""
 MAX_FALL = 0.05
 """Height below the planned place from which an object has fallen [m]."""
 MAX_TILT = 0.3
-"""Angle between the planned and the true vertical of an object that is told [rad]."""
+"""Angle between the planned and the true vertical of an object that is told [rad]; a
+smaller one takes those that lean for fallen ones."""
 
 
-class Checkpoint(NamedTuple):
+class SegmentEnd(NamedTuple):
     """The simulation at the end of a path."""
 
     world: Config
@@ -56,18 +57,18 @@ class ReplayedEffect:
 
 def effects_at_end(plan: MotionPlan, world: Config) -> tuple[ReplayedEffect, ...]:
     """Return the effects of all steps that hold at the end of a plan, in a world."""
-    wanted: list[Predicate] = []
+    effects: list[Predicate] = []
     for result in plan.steps:
         match result.step:
             case Place(_, predicate) | Push(_, predicate) | Until(predicate):
-                wanted.append(predicate)
+                effects.append(predicate)
             case Open(obj):
-                wanted.append(IsOpen(obj))
+                effects.append(IsOpen(obj))
             case Close(obj):
-                wanted.append(~IsOpen(obj))
+                effects.append(~IsOpen(obj))
     return tuple(
         ReplayedEffect(p, p.holds(world), p.explain(world))
-        for p in wanted
+        for p in effects
         if p.holds(plan.world)
     )
 
@@ -80,25 +81,25 @@ def effect_doubts(effects: Sequence[ReplayedEffect]) -> Iterator[str]:
             yield f"At the end {name} does not hold: {effect.reason}"
 
 
-def replay_doubts(plan: MotionPlan, checkpoints: Sequence[Checkpoint]) -> Iterator[str]:
+def replay_doubts(plan: MotionPlan, ends: Sequence[SegmentEnd]) -> Iterator[str]:
     """Yield a sentence for each joint and object that leaves the plan, at first.
 
     Args:
         plan: the plan.
-        checkpoints: the simulation at the end of each of its segments.
+        ends: the simulation at the end of each of its segments.
     """
-    told: set[str] = set()
-    for segment, checkpoint in zip(plan.segments, checkpoints, strict=True):
-        planned, world = segment.world_at(-1), checkpoint.world
+    doubted: set[str] = set()
+    for segment, end in zip(plan.segments, ends, strict=True):
+        planned, world = segment.world_at(-1), end.world
         step = type(plan.steps[segment.step].step).__name__
         when = f"In {segment.name!r} of step {segment.step} ({step})"
         for name, doubt in (
-            ("robot", _lag(checkpoint.lag)),
+            ("robot", _lag(end.lag)),
             *_doors(plan, planned, world),
             *_objects(plan, segment, planned, world),
         ):
-            if doubt and name not in told:
-                told.add(name)
+            if doubt and name not in doubted:
+                doubted.add(name)
                 yield f"{when}, {doubt}"
 
 
@@ -118,12 +119,14 @@ def _doors(
 ) -> Iterator[tuple[str, str]]:
     """Yield joints of doors and drawers, with a sentence if they do not follow."""
     for joint in dict.fromkeys(j for s in plan.segments for j in s.passive):
-        wanted, real = (float(C.joint_value(joint)[0]) for C in (planned, world))
-        if abs(wanted - real) > MAX_LAG:
+        planned_value, value = (
+            float(C.joint_value(joint)[0]) for C in (planned, world)
+        )
+        if abs(planned_value - value) > MAX_LAG:
             yield (
                 joint,
-                f"{joint!r} does not follow the hand: it is at {real:.3f}, and planned"
-                f" at {wanted:.3f}.",
+                f"{joint!r} does not follow the hand: it is at {value:.3f}, and planned"
+                f" at {planned_value:.3f}.",
             )
 
 
@@ -134,10 +137,10 @@ def _objects(
     for obj in loose_roots(plan.start):
         hand = next((h for h in plan.hands if obj in planned.subtree(h.link)), None)
         frame = "world" if hand is None else hand.link
-        wanted, real = relative(planned, obj, frame), relative(world, obj, frame)
-        shift = float(np.linalg.norm(real[:3] - wanted[:3]))
+        planned_pose, pose = relative(planned, obj, frame), relative(world, obj, frame)
+        shift = float(np.linalg.norm(pose[:3] - planned_pose[:3]))
         # The object's axis that is vertical in the plan.
-        up = quat_to_matrix(wanted[3:])[2] @ quat_to_matrix(real[3:])[2]
+        up = quat_to_matrix(planned_pose[3:])[2] @ quat_to_matrix(pose[3:])[2]
         fall = planned.pose(obj)[2] - world.pose(obj)[2]
         if hand is not None and shift > MAX_SHIFT:
             is_lost = " out of" if shift > MAX_FALL else " in"

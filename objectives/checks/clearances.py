@@ -66,15 +66,15 @@ def collision_at_start(spec: ProblemSpec, tolerance: float) -> Iterator[str]:
         return
     mode = mode_sequence(spec).at(0)
     start = _start(spec, mode.config)
-    found: dict[tuple[int, ...], float] = {}
+    distances: dict[tuple[int, ...], float] = {}
     for demand in demands:
         feature = mode.on_active_frames(demand.objective.feature)
         pairs, required = demand.pairs(start.world, feature)
         touching = np.minimum(required, 0.0) - demand.slack
         for k, distance in start.near(pairs, touching):
-            found[tuple(pairs[k].tolist())] = distance
-    if found:
-        overlaps = [*sorted(found.items(), key=lambda item: item[1])]
+            distances[tuple(pairs[k].tolist())] = distance
+    if distances:
+        overlaps = [*sorted(distances.items(), key=lambda item: item[1])]
         yield (
             f"The start is in collision: {first_few(in_words(start.world, overlaps))};"
             " negative: they overlap. The path begins there; move the start, or exclude"
@@ -93,17 +93,18 @@ def start_within_margins(spec: ProblemSpec) -> Iterator[str]:
         near = start.near(pairs, accepted_distances(required))
         if not near:
             continue
-        found = [
+        distances = [
             (
                 tuple(pairs[k].tolist()),
                 d if d < -TOUCH_DEPTH else amount_of_required(d, required[k]),
             )
             for k, d in near
         ]
+        close_pairs = first_few(in_words(start.world, distances))
         kind = "in collision" if near[0][1] < 0 else "nearer to something than allowed"
         yield (
-            f"The start is {kind}: {first_few(in_words(start.world, found))}; negative:"
-            " they overlap. The path into slice 0 begins there, so that none keeps the"
+            f"The start is {kind}: {close_pairs}; negative: they overlap."
+            " The path into slice 0 begins there, so that none keeps the"
             " margins of avoid_collisions. Move the start away, lower the margin"
             " (self_margin for parts of one robot), or name pairs that may touch"
             " (`allow`, or C.ignore_collisions)."
@@ -130,10 +131,10 @@ def clearances_at_fixed_distance(spec: ProblemSpec, tolerance: float) -> Iterato
         pairs, required = demand.pairs(C, feature)
         every = Situation.of(C, C.q, np.arange(C.nq))
         near = [k for k, _ in every.near(pairs, demand.accepted(required))]
-        found = _fixed_distances(C, pairs[near])
-        if found:
-            fixed = [(pair, distance) for pair, (distance, _) in found.items()]
-            is_rigid = all(rigid for _, rigid in found.values())
+        constant = _fixed_distances(C, pairs[near])
+        if constant:
+            fixed = [(pair, distance) for pair, (distance, _) in constant.items()]
+            is_rigid = all(rigid for _, rigid in constant.values())
             why = "no joint is between them" if is_rigid else "no joint changes it"
             yield (
                 f"{demand.objective.name}: {first_few(in_words(C, fixed))}: their"

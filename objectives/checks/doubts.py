@@ -53,18 +53,18 @@ def solution_doubts(constraints: Sequence[object], world: Config) -> tuple[str, 
 
     Without the libraries that it is found by (extra `sim`) there is none.
     """
-    asked = [c for c in constraints if isinstance(c, DoubtsSolutions)]
+    doubters = [c for c in constraints if isinstance(c, DoubtsSolutions)]
     try:
-        found = [doubt for c in asked for doubt in c.solution_doubts(world)]
+        doubts = [doubt for c in doubters for doubt in c.solution_doubts(world)]
     except ImportError:
         return ()
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(doubts))
 
 
 def impediments(constraints: Sequence[object], world: Config) -> tuple[str, ...]:
     """Return what in a world is in the way of constraints, once each."""
-    asked = [c for c in constraints if isinstance(c, TellsImpediments)]
-    return tuple(dict.fromkeys(text for c in asked for text in c.impediments(world)))
+    sources = [c for c in constraints if isinstance(c, TellsImpediments)]
+    return tuple(dict.fromkeys(text for c in sources for text in c.impediments(world)))
 
 
 def warn_of_doubts(constraints: Sequence[object], world: Config) -> None:

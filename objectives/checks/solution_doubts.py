@@ -18,7 +18,7 @@ from .loose import is_loose_body, loose_roots
 MAX_TOUCH_DEPTH = 1.5e-3
 """Depth of an overlap from which it is told [m]; solves that avoid it reach 1 mm."""
 MAX_PAIRS = 3
-"""Number of overlapping pairs that are named (count)."""
+"""Number of overlapping pairs that are named (count); more make the sentence longer."""
 MAX_FOOT_HEIGHT = 0.03
 """Height above the lowest foot from which a foot may be in the air [m]; less takes
 floors that are not quite level for air."""
@@ -67,14 +67,14 @@ def overlap_doubts(modes: ModeSequence, x: Float[np.ndarray, "T nq"]) -> Iterato
             pair = tuple(names[i] for i in pairs[k])
             overlap = (float(contact.distance), t)
             deepest[pair] = min(deepest.get(pair, overlap), overlap)
-    told = [
+    overlaps = [
         f"{a!r} and {b!r} by {-1e3 * depth:.1f} mm in slice {t}"
         for (a, b), (depth, t) in sorted(deepest.items(), key=lambda item: item[1])
         if depth < -MAX_TOUCH_DEPTH
     ]
-    if told:
+    if overlaps:
         yield (
-            f"Objects overlap: {first_few(told, '; ', MAX_PAIRS)}. Nothing in the"
+            f"Objects overlap: {first_few(overlaps, '; ', MAX_PAIRS)}. Nothing in the"
             " problem keeps them apart: call komo.avoid_collisions() (placements:"
             " collisions=True), or exclude pairs by C.ignore_collisions."
         )
@@ -83,8 +83,8 @@ def overlap_doubts(modes: ModeSequence, x: Float[np.ndarray, "T nq"]) -> Iterato
 def _loose_frames(C: Config) -> frozenset[str]:
     """Return the names of the frames of loose or held objects, without robots."""
     attached = [C.frame_names[i] for i in C.collision_filter.held]
-    held = [name for name in attached if is_loose_body(C, name)]
-    return frozenset(part for x in (*loose_roots(C), *held) for part in C.subtree(x))
+    carried = [name for name in attached if is_loose_body(C, name)]
+    return frozenset(part for x in (*loose_roots(C), *carried) for part in C.subtree(x))
 
 
 def _seen_from_behind(
@@ -112,8 +112,8 @@ def _feet_in_the_air(
     """Yield a sentence if feet that are to stand are at different heights."""
     heights = {}
     for t in objective.slices:
-        bound, there = _placed(modes, x, objective, t)
-        heights[t] = _foot_heights(bound, there)
+        bound, state = _placed(modes, x, objective, t)
+        heights[t] = _foot_heights(bound, state)
     t = max(heights, key=lambda t: float(np.ptp(heights[t])))
     low, high = int(np.argmin(heights[t])), int(np.argmax(heights[t]))
     if (rise := heights[t][high] - heights[t][low]) > MAX_FOOT_HEIGHT:
@@ -132,21 +132,21 @@ def _placed(
     return mode.bind(objective.feature), mode.config.forward_pass(x[t])
 
 
-def _depth(bound: BoundFeature, there: ForwardPass) -> float:
+def _depth(bound: BoundFeature, state: ForwardPass) -> float:
     """Return how far a target is in front of a camera, along its z axis [m]."""
     target, camera = bound.frames
-    p = there.frames.p
-    return float(there.frames.R[camera][:, 2] @ (p[target] - p[camera]))
+    p = state.frames.p
+    return float(state.frames.R[camera][:, 2] @ (p[target] - p[camera]))
 
 
 def _foot_heights(
-    bound: BoundFeature, there: ForwardPass
+    bound: BoundFeature, state: ForwardPass
 ) -> Float[np.ndarray, " feet"]:
     """Return the height of the lowest point of each foot [m]."""
     params, foot = bound.params, bound.params["foot"]
     frames = bound.frames[foot]
-    up = there.frames.R[frames][:, 2]
-    z = there.frames.p[frames][:, 2] + np.sum(up * params["points"], 1)
+    up = state.frames.R[frames][:, 2]
+    z = state.frames.p[frames][:, 2] + np.sum(up * params["points"], 1)
     lowest = np.full(int(foot.max()) + 1, np.inf)
     np.minimum.at(lowest, foot, z - params["radius"])
     return lowest

@@ -61,16 +61,16 @@ def millimetres(distance: float, required: float) -> tuple[str, str]:
     """
     depth = 1e3 * abs(required - distance)
     digits = np.clip(np.ceil(-np.log10(max(depth, 1e-9))), 1, 6)
-    near, wanted = (f"{1e3 * x:.{int(digits)}f}" for x in (distance, required))
-    return near, wanted
+    near, least = (f"{1e3 * x:.{int(digits)}f}" for x in (distance, required))
+    return near, least
 
 
 def amount_of_required(distance: float, required: float) -> str:
     """Return two distances [m] as text: "4.98 of 5 mm"."""
-    near, wanted = (
+    near, least = (
         text.rstrip("0").rstrip(".") for text in millimetres(distance, required)
     )
-    return f"{near} of {wanted} mm"
+    return f"{near} of {least} mm"
 
 
 class Certificate(NamedTuple):
@@ -160,13 +160,13 @@ def _with_slices(
     """
     near, fraction = bounds.nearest.copy(), bounds.fraction.copy()
     no_motion = np.zeros((len(near), K.nv))
-    for at, ends in ((1.0, slice(1, None)), (0.0, slice(-1))):
-        found = interval_distances(
+    for end_fraction, ends in ((1.0, slice(1, None)), (0.0, slice(-1))):
+        measured = interval_distances(
             K, part.pairs, points[ends], no_motion, part.required
         )
-        is_nearer = (found.middle <= near) & is_slice[ends, None]
-        near = np.where(is_nearer, found.middle, near)
-        fraction = np.where(is_nearer, at, fraction)
+        is_nearer = (measured.middle <= near) & is_slice[ends, None]
+        near = np.where(is_nearer, measured.middle, near)
+        fraction = np.where(is_nearer, end_fraction, fraction)
     return bounds._replace(nearest=near, fraction=fraction)
 
 

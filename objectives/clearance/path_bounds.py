@@ -95,15 +95,15 @@ def bound_path(
     fraction = np.full_like(lower, 0.5)
     steps = difference(K.tree, path[:-1], path[1:])
 
-    def wanted(part: _Intervals) -> np.ndarray:
+    def sufficient(part: _Intervals) -> np.ndarray:
         """Return the distances that lower bounds need not exceed."""
         least = nearest if each_segment else nearest.min(0, keepdims=True)
         least, limit = least[part.segment % len(least)], reach[part.segment]
         size = np.where(np.isfinite(least), np.abs(least), 0.0)
         below = least - resolution - relative * size
         if enough is not None:
-            asked = enough[part.segment]
-            below = np.where(least >= asked, np.maximum(below, asked), below)
+            accepted = enough[part.segment]
+            below = np.where(least >= accepted, np.maximum(below, accepted), below)
         return np.where(part.pairs, np.where(least < limit, below, limit), -np.inf)
 
     open_ = _Intervals(
@@ -113,13 +113,13 @@ def bound_path(
         is_last = split == MAX_SPLITS or len(open_.segment) > MAX_INTERVALS
         unsettled = []
         for part in _batches(open_):
-            found = _measure(K, pairs, path, steps, part, wanted(part))
-            _keep_nearest(part, found.middle, nearest, fraction)
+            measured = _measure(K, pairs, path, steps, part, sufficient(part))
+            _keep_nearest(part, measured.middle, nearest, fraction)
             # What was measured in this batch already spares splits of it.
-            is_open = found.lower < wanted(part)
+            is_open = measured.lower < sufficient(part)
             if is_last:
                 is_open = np.zeros_like(is_open)
-            bound = np.where(part.pairs & ~is_open, found.lower, np.inf)
+            bound = np.where(part.pairs & ~is_open, measured.lower, np.inf)
             np.minimum.at(lower, part.segment, bound)
             part = part._replace(pairs=is_open)
             unsettled.append(part.rows(is_open.any(1)))
@@ -140,14 +140,14 @@ def _measure(
     path: np.ndarray,
     steps: np.ndarray,
     part: _Intervals,
-    wanted: np.ndarray,
+    sufficient: np.ndarray,
 ) -> IntervalDistances:
     """Return the distances on intervals."""
     step = steps[part.segment]
     middle = ((part.begin + part.end) / 2)[:, None] * step
     half = ((part.end - part.begin) / 2)[:, None] * step
     q = integrate(K.tree, path[part.segment], middle)
-    return interval_distances(K, pairs, q, half, wanted)
+    return interval_distances(K, pairs, q, half, sufficient)
 
 
 def _keep_nearest(
@@ -155,7 +155,7 @@ def _keep_nearest(
 ) -> None:
     """Write distances and their places where they are less than those known."""
     middle = (part.begin + part.end) / 2
-    for segment, at, values in zip(part.segment, middle, measured, strict=True):
+    for segment, position, values in zip(part.segment, middle, measured, strict=True):
         is_less = values < nearest[segment]
         nearest[segment, is_less] = values[is_less]
-        fraction[segment, is_less] = at
+        fraction[segment, is_less] = position

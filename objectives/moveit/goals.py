@@ -16,7 +16,7 @@ from posewise.robots.kinematics.transforms import pose_multiply, quat_to_matrix
 
 from ..objective import OT
 from .messages import Message
-from .scene import Scene
+from .scene import PlanningScene
 from .shapes import IDENTITY, KINDS
 
 EXACT = 2e-3
@@ -28,7 +28,8 @@ MAX_SCALE = 10.0
 """Largest scale of an equality (factor), for tolerances far below that of the solver;
 a larger one meets them more closely, and makes problems harder."""
 MAX_NORM_ERROR = 1e-3
-"""Largest error of the norm of a quaternion; MoveIt ignores those of a larger one."""
+"""Largest error of the norm of a quaternion, relative to 1; MoveIt ignores quaternions
+of a larger one."""
 EULER_ANGLES, ROTATION_VECTOR = 0, 1
 """Parameterizations of the tolerances of orientations."""
 
@@ -203,7 +204,7 @@ def _tightening(tolerance: float) -> float:
     return float(np.clip(FEASIBILITY_TOLERANCE / max(tolerance, 1e-9), 1.0, MAX_SCALE))
 
 
-def put_helpers(scene: Scene, goal: Goal) -> None:
+def put_helpers(scene: PlanningScene, goal: Goal) -> None:
     """Add the frames that a goal refers to, to the world of a scene's robot."""
     for helper in goal.helpers:
         parent, pose = helper.parent, helper.pose

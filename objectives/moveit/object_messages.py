@@ -4,7 +4,7 @@ import numpy as np
 from jaxtyping import Float
 
 from .messages import Message
-from .shapes import IDENTITY, SHAPE_KEYS, PosedShape, read_shapes
+from .shapes import IDENTITY, SHAPE_KEYS, SceneShape, read_shapes
 
 OPERATIONS = ("ADD", "REMOVE", "APPEND", "MOVE")
 """Operations of `moveit_msgs/CollisionObject`, in the order of their numbers."""
@@ -31,7 +31,7 @@ def operation_of(obj: Message) -> str:
 
 def posed_shapes(
     obj: Message, skipped: list[str]
-) -> tuple[Float[np.ndarray, "7"], tuple[PosedShape, ...]] | None:
+) -> tuple[Float[np.ndarray, "7"], tuple[SceneShape, ...]] | None:
     """Return the pose of an object in the frame of its header, and its shapes.
 
     Args:

@@ -20,7 +20,7 @@ from ..presets.templates import setup_motion
 from .files import read_message, read_messages
 from .goals import Goal, put_helpers, read_goal
 from .messages import Message
-from .scene import Scene
+from .scene import PlanningScene
 from .scene_world import write_scene
 
 
@@ -112,7 +112,7 @@ def load_moveit(
         C.read_srdf(srdf, packages=packages)
     skipped: list[str] = []
     messages = read_messages(_path("scene", scene))
-    planning_scene = Scene(C, skipped)
+    planning_scene = PlanningScene(C, skipped)
     for message in messages:
         planning_scene.apply(message)
     problem = MoveItProblem(C)
@@ -141,7 +141,7 @@ def _path(argument: str, file: StrPath) -> Path:
     return Path(file)
 
 
-def _with_request(scene: Scene, message: Message) -> MoveItProblem:
+def _with_request(scene: PlanningScene, message: Message) -> MoveItProblem:
     """Return the problem of a `MotionPlanRequest`, or of a message that holds one."""
     C, skipped = scene.robot, scene.skipped
     if "motion_plan_request" in message.fields:

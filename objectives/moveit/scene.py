@@ -26,7 +26,7 @@ from .object_messages import (
     subframes_of,
 )
 from .robot_state import set_state
-from .shapes import IDENTITY, PosedShape
+from .shapes import IDENTITY, SceneShape
 
 WORLD_FRAMES = ("", "world", "map", "odom")
 """Names of frames that are the world if nothing else has that name."""
@@ -38,7 +38,7 @@ class SceneObject:
 
     pose: Float[np.ndarray, "7"]
     """In the world, or in the link."""
-    shapes: tuple[PosedShape, ...]
+    shapes: tuple[SceneShape, ...]
     subframes: Mapping[str, Float[np.ndarray, "7"]]
     """Poses in the object, by name."""
     link: str | None = None
@@ -47,7 +47,7 @@ class SceneObject:
 
 
 @dataclass(eq=False)
-class Scene:
+class PlanningScene:
     """A planning scene of a robot, as messages left it."""
 
     robot: Config

@@ -6,10 +6,10 @@ from posewise.robots.config import Config
 from posewise.robots.errors import first_few
 from posewise.robots.kinematics.transforms import pose_multiply
 
-from .scene import Scene
+from .scene import PlanningScene
 
 
-def write_scene(scene: Scene, C: Config) -> None:
+def write_scene(scene: PlanningScene, C: Config) -> None:
     """Add the objects of a scene to the world of its robot, and what may touch."""
     links = set(C.frame_names)
     names: dict[str, list[str]] = {link: [link] for link in links}
@@ -49,7 +49,9 @@ def _free_name(C: Config, id: str) -> str:
     return name
 
 
-def _apply_matrix(scene: Scene, C: Config, names: Mapping[str, list[str]]) -> None:
+def _apply_matrix(
+    scene: PlanningScene, C: Config, names: Mapping[str, list[str]]
+) -> None:
     matrix = scene.matrix
     ids = {name: id for id, listed in names.items() for name in listed}
     solid = [f.name for f in C.frames if f.contact and f.geometries]
@@ -71,7 +73,7 @@ def _apply_matrix(scene: Scene, C: Config, names: Mapping[str, list[str]]) -> No
         )
 
 
-def _may_touch(scene: Scene, a: str, b: str) -> bool:
+def _may_touch(scene: PlanningScene, a: str, b: str) -> bool:
     """Return whether an object that is carried may touch another body in any case."""
     for name, other in ((a, b), (b, a)):
         obj = scene.carried.get(name)

@@ -30,7 +30,7 @@ CONE_SIDES = 24
 IDENTITY = np.array([0, 0, 0, 1.0, 0, 0, 0])
 
 
-class PosedShape(NamedTuple):
+class SceneShape(NamedTuple):
     """A shape of an object."""
 
     shape: Shape
@@ -40,7 +40,7 @@ class PosedShape(NamedTuple):
     """Pose of the shape in that pose; planes have one."""
 
 
-def read_shapes(obj: Message, skipped: list[str]) -> Iterator[PosedShape]:
+def read_shapes(obj: Message, skipped: list[str]) -> Iterator[SceneShape]:
     """Yield the shapes of a collision object, with their poses in it.
 
     Args:
@@ -54,11 +54,11 @@ def read_shapes(obj: Message, skipped: list[str]) -> Iterator[PosedShape]:
         for shape, pose in zip(shapes, poses, strict=False):
             try:
                 if kind == "primitive":
-                    yield PosedShape(primitive(shape), pose)
+                    yield SceneShape(primitive(shape), pose)
                 elif kind == "mesh":
-                    yield PosedShape(_mesh(shape), pose)
+                    yield SceneShape(_mesh(shape), pose)
                 else:
-                    yield PosedShape(Plane(), pose, _plane_offset(shape))
+                    yield SceneShape(Plane(), pose, _plane_offset(shape))
             except ConfigError as error:
                 skipped.append(f"{shape.key} ({error})")
 

@@ -55,11 +55,11 @@ def colliding_pairs(
             continue
         name, worst = report.label, report.worst_slice
         hits = _hits(report, world_at(worst))
-        seen = {(a, b) for a, b, _ in hits}
+        at_worst = {(a, b) for a, b, _ in hits}
         elsewhere: dict[tuple[str, str], tuple[float, int]] = {}
         for t in _other_slices(report):
             for a, b, d in _hits(report, world_at(t)):
-                if (a, b) not in seen:
+                if (a, b) not in at_worst:
                     nearest = elsewhere.get((a, b), (d, t))
                     elsewhere[a, b] = min(nearest, (d, t))
         if elsewhere:
@@ -155,10 +155,10 @@ def own_links_too_near(certificate: Certificate | None, C: Config) -> str:
         if short.distance <= 0 or not {a, b} <= {*C.frame_names}:
             continue
         if C.own_links(np.array([[C.index(a), C.index(b)]]))[0]:
-            near, wanted = millimetres(short.distance, short.required)
+            near, least = millimetres(short.distance, short.required)
             return (
                 f" {a!r} and {b!r} are links of one robot and come to {near} mm on the"
-                f" way to slice {short.segment}, but must keep {wanted} mm. Give such"
+                f" way to slice {short.segment}, but must keep {least} mm. Give such"
                 " pairs a smaller margin, `self_margin` of avoid_collisions (in problem"
                 " files too), or exclude this one by `ignore_collisions`."
             )

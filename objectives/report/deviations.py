@@ -6,14 +6,14 @@ from ..objective_report import feature_unit
 from ..solve.deviations import Deviation
 
 
-def deviation_lines(found: Iterable[Deviation]) -> list[str]:
+def deviation_lines(deviations: Iterable[Deviation]) -> list[str]:
     """Return a line on the largest deviation of each objective that bounds it."""
-    return [f"between slices: {_in_words(deviation)}" for deviation in found]
+    return [f"between slices: {_in_words(deviation)}" for deviation in deviations]
 
 
-def deviations_between_slices(found: Sequence[Deviation]) -> str:
+def deviations_between_slices(deviations: Sequence[Deviation]) -> str:
     """Return sentences on the deviations that are too large, and what to do."""
-    missed = [deviation for deviation in found if deviation.ratio > 1]
+    missed = [deviation for deviation in deviations if deviation.ratio > 1]
     if not missed:
         return ""
     return (

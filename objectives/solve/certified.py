@@ -100,10 +100,12 @@ def solve_in_sequence(
         )
         yield end
         if start + 1 < count:
-            found = np.asarray(end.result.x, float)
+            solved_path = np.asarray(end.result.x, float)
             if goals is None and _calls_for_goals(spec, compiled, settings, end):
-                goals = goal_paths(spec, compiled, found, settings, report_progress)
-            path = _next_path(spec, settings.seed, start + 1, found, goals or [])
+                goals = goal_paths(
+                    spec, compiled, solved_path, settings, report_progress
+                )
+            path = _next_path(spec, settings.seed, start + 1, solved_path, goals or [])
             penalty, multipliers = settings.initial_penalty(start + 1), None
 
 
@@ -135,7 +137,7 @@ def _next_path(
     spec: ProblemSpec,
     seed: int,
     start: int,
-    found: Float[np.ndarray, "T nq"],
+    solved_path: Float[np.ndarray, "T nq"],
     goals: list[Float[np.ndarray, "T nq"]],
 ) -> Float[np.ndarray, "T nq"]:
     """Return the initial path of a start after the first one; goals lose theirs."""
@@ -145,9 +147,9 @@ def _next_path(
             # Detours know nothing of equations on the way.
             planned = None if is_on_equations(spec) else planned_path(spec, path, seed)
             return path if planned is None else planned
-        given = initial_paths(spec, seed, 1)[0]
-        # A path that was solved meets its goals, which that given may not even know.
-        paths = (found, given) if start % 2 else (given, found)
+        initial = initial_paths(spec, seed, 1)[0]
+        # A path that was solved meets its goals, which the initial one may not know.
+        paths = (solved_path, initial) if start % 2 else (initial, solved_path)
         for path in paths:
             planned = planned_path(spec, path, seed + start)
             if planned is not None:
@@ -197,58 +199,56 @@ def solve_certified(
     path = np.asarray(path, compiled.data.prefix.dtype)
     chain, data = compiled.chain, compiled.data
     end = solve_interruptible(chain, data, path, options, report_progress, multipliers)
-    found = CertifiedResult(end, None, data)
+    best = CertifiedResult(end, None, data)
     try:
-        found = found._replace(certificate=_check(spec, end))
+        best = best._replace(certificate=_check(spec, end))
         for _ in range(MAX_EXCHANGES):
-            if not _is_worth_an_exchange(found, options.tolerance):
+            if not _is_worth_an_exchange(best, options.tolerance):
                 break
-            again = _exchange(spec, compiled, found, options, settings, report_progress)
-            if not _is_better(again, found, options.tolerance):
+            again = _exchange(spec, compiled, best, options, settings, report_progress)
+            if not _is_better(again, best, options.tolerance):
                 break
-            found = again
+            best = again
     except KeyboardInterrupt:
         status = np.asarray(int(Status.INTERRUPTED))
-        return found._replace(result=found.result._replace(status=status))
-    return found
+        return best._replace(result=best.result._replace(status=status))
+    return best
 
 
-def _is_worth_an_exchange(found: CertifiedResult, tolerance: float) -> bool:
+def _is_worth_an_exchange(best: CertifiedResult, tolerance: float) -> bool:
     """Return whether a path only misses distances that its rows do not ask for."""
-    result, certificate, _ = found
+    result, certificate, _ = best
     is_near = result.violation <= 10 * tolerance
     is_interrupted = int(result.status) == Status.INTERRUPTED
     is_kept = certificate is None or not certificate.every
     return bool(is_near and not is_interrupted and not is_kept)
 
 
-def _is_better(
-    again: CertifiedResult, found: CertifiedResult, tolerance: float
-) -> bool:
+def _is_better(again: CertifiedResult, best: CertifiedResult, tolerance: float) -> bool:
     """Return whether a path solved again replaces one that may be good enough.
 
     One whose distances are tolerated, such as that from a start a little inside of a
     margin, only gives way to one that misses less.
     """
-    if again.certificate is None or found.certificate is None:
+    if again.certificate is None or best.certificate is None:
         return True
-    if not found.certificate.is_kept:
+    if not best.certificate.is_kept:
         return True
     is_near = again.result.violation <= 10 * tolerance
-    missing = (again.certificate.missing.sum(), found.certificate.missing.sum())
+    missing = (again.certificate.missing.sum(), best.certificate.missing.sum())
     return bool(is_near and again.certificate.is_kept and missing[0] < missing[1])
 
 
 def _exchange(
     spec: ProblemSpec,
     compiled: CompiledProblem,
-    found: CertifiedResult,
+    best: CertifiedResult,
     options: Options,
     settings: SolveSettings,
     report_progress: ProgressCallback,
 ) -> CertifiedResult:
     """Solve again from a path, with rows that ask for what is missing on it."""
-    end, certificate, data = found
+    end, certificate, data = best
     shortfalls = () if certificate is None else certificate.every
     data = tighten_rows(spec, compiled, data, shortfalls)
     least = settings.initial_penalty(1)

@@ -21,9 +21,10 @@ from ..objective import Objective
 from ..objective_report import row_factors, violations
 from ..problem_spec import CompiledProblem, ProblemSpec, mode_sequence, whole_path
 
-PLACES = 15
+PLACES_PER_STEP = 15
 """Number of places between two slices at which rows are measured (count), at equal
-distances. What happens between two of them is a 64th of what happens between slices."""
+distances. What happens between two of them is a 256th of what happens between slices;
+more take longer."""
 
 
 class Deviation(NamedTuple):
@@ -76,23 +77,23 @@ def deviations_of_steps(
     """
     bounded = bounded_objectives(spec)
     tree = mode_sequence(spec).world.kinematics().tree
-    fractions = np.arange(1, PLACES + 1) / (PLACES + 1)
-    begin = np.repeat(points[:-1], PLACES, 0)
-    step = np.repeat(difference(tree, points[:-1], points[1:]), PLACES, 0)
+    fractions = np.arange(1, PLACES_PER_STEP + 1) / (PLACES_PER_STEP + 1)
+    begin = np.repeat(points[:-1], PLACES_PER_STEP, 0)
+    step = np.repeat(difference(tree, points[:-1], points[1:]), PLACES_PER_STEP, 0)
     between = integrate(tree, begin, np.tile(fractions, len(slices))[:, None] * step)
     key = mode_sequence(spec), bounded, slices.tobytes()
     chain, data, locations = spec.cache.between.get(key, lambda: _places(spec, slices))
     q = between.astype(data.prefix.dtype)
     y = np.asarray(rows_of(chain, data._replace(K=_kinematics(spec)), jnp.asarray(q)))
-    found = []
+    largest = []
     for objective, parts in zip(bounded, locations, strict=True):
         places = np.concatenate([np.asarray(_places_of(data, part)) for part in parts])
         sizes = np.concatenate([_in_unit(objective, y[p.positions]) for p in parts])
         worst = int(np.argmax(np.nan_to_num(sizes, nan=np.inf)))
-        segment, place = divmod(int(places[worst]), PLACES)
+        segment, place = divmod(int(places[worst]), PLACES_PER_STEP)
         size = float(sizes[worst])
-        found.append(Deviation(objective, size, segment, float(fractions[place])))
-    return tuple(found)
+        largest.append(Deviation(objective, size, segment, float(fractions[place])))
+    return tuple(largest)
 
 
 def _in_unit(
@@ -119,7 +120,7 @@ def _places(spec: ProblemSpec, slices: Int[np.ndarray, " steps"]) -> CompiledPro
         for o in bounded_objectives(spec)
     ]
     modes = _modes_between(mode_sequence(spec), slices)
-    count = len(slices) * PLACES
+    count = len(slices) * PLACES_PER_STEP
     chain, data, locations = build_chain(modes, objectives, 0, np.ones(count))
     return CompiledProblem(chain, without_slack(data), locations)
 
@@ -129,7 +130,7 @@ def _place_indices(
 ) -> Iterator[int]:
     """Yield the places on steps that the slices of an objective enclose."""
     for step in np.flatnonzero(np.isin(slices, enclosed_segments(objective.slices))):
-        yield from range(step * PLACES, (step + 1) * PLACES)
+        yield from range(step * PLACES_PER_STEP, (step + 1) * PLACES_PER_STEP)
 
 
 def enclosed_segments(slices: tuple[int, ...]) -> list[int]:
@@ -145,7 +146,7 @@ def _modes_between(
     modes: ModeSequence, slices: Int[np.ndarray, " steps"]
 ) -> ModeSequence:
     """Return modes by places: until a slice is reached, that of the slice before."""
-    first = np.searchsorted(slices, np.array(modes.starts, int) + 1) * PLACES
+    first = np.searchsorted(slices, np.array(modes.starts, int) + 1) * PLACES_PER_STEP
     return replace(modes, starts=first.tolist(), contacts=())
 
 

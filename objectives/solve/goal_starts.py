@@ -30,19 +30,20 @@ from ..problem_spec import (
 from .settings import SolveSettings, make_settings
 
 FEW_ITERATIONS = 8
-"""Iterations after which paths are compared (count). After one, those that come out of
-an obstacle or close a chain by themselves look like those that cannot."""
+"""Iterations after which paths are compared (count). After fewer, those that come out
+of an obstacle or close a chain by themselves look like those that cannot."""
 CANDIDATES = 48
 """Number of states from which a goal's configurations are solved for (count), each in
 milliseconds. Fewer miss the one to which a way leads."""
 MAX_PATHS = 16
 """Largest number of paths that are compared (count). Those to the first goal are told
-apart, and each goes on to the next goal's nearest configuration."""
-NEARNESS = 0.1
+apart, and each goes on to the next goal's nearest configuration. More take longer."""
+NEARNESS_SCALE = 0.1
 """Scale of the distance to the configuration before, as a cost [1/rad]. A larger one
 outweighs the goal at first."""
 SAME_DISTANCE = 1e-2
-"""Distance up to which two configurations are one [rad, m]."""
+"""Distance up to which two configurations are one [rad, m]; with a larger one, fewer
+are tried."""
 
 
 def goal_paths(
@@ -73,7 +74,7 @@ def goal_paths(
     for first, last in zip(goals[:-1].tolist(), goals[1:].tolist(), strict=True):
         longer = []
         for points in paths:
-            found = _configurations(
+            configurations = _configurations(
                 spec,
                 start[last],
                 points[first],
@@ -82,10 +83,10 @@ def goal_paths(
                 settings,
                 report_progress,
             )
-            for goal in found[: MAX_PATHS // len(paths)]:
+            for goal in configurations[: MAX_PATHS // len(paths)]:
                 longer.append(points.copy())
-                way = _straight(tree, points[first], goal, last - first)
-                longer[-1][first : last + 1] = way
+                straight = _straight(tree, points[first], goal, last - first)
+                longer[-1][first : last + 1] = straight
         paths = longer
         if not paths:
             return []
@@ -168,7 +169,7 @@ def _configurations(
     options = make_settings(alone, settings.tolerance, False, {}).options
     compiled = compile_chain(alone)
     columns = mode_sequence(spec).world.coordinates(alone.config.joint_names)
-    tree, found = mode_sequence(spec).world.kinematics().tree, []
+    tree, configurations = mode_sequence(spec).world.kinematics().tree, []
     # A path that missed its goal may end near what leads there, or far astray.
     world, states = alone.config, []
     for state in (q, before):
@@ -179,8 +180,8 @@ def _configurations(
         if end.violation <= settings.tolerance:
             full = q.copy()
             full[columns] = np.asarray(end.x)[0]
-            found.append(full)
-    return _nearest_first(tree, before, np.array(found).reshape(-1, len(q)))
+            configurations.append(full)
+    return _nearest_first(tree, before, np.array(configurations).reshape(-1, len(q)))
 
 
 def _slice_problem(
@@ -196,7 +197,7 @@ def _slice_problem(
     if mode.joints is not None:
         world.lock([name for name in world.joint_names if name not in mode.joints])
     near = before[mode.config.coordinates(world.joint_names)]
-    cost = Feature(FS.qItself, (), scale=NEARNESS, target=near)
+    cost = Feature(FS.qItself, (), scale=NEARNESS_SCALE, target=near)
     objectives = [Objective("nearness", cost, OT.sos, (0,))]
     for o in spec.objectives:
         is_posed = not o.feature.order and o.fraction is None
@@ -207,15 +208,15 @@ def _slice_problem(
 
 
 def _nearest_first(
-    tree: KinematicTree, before: Float[np.ndarray, " nq"], found: np.ndarray
+    tree: KinematicTree, before: Float[np.ndarray, " nq"], configurations: np.ndarray
 ) -> np.ndarray:
     """Return configurations (n, nq) by their distance to one, each once."""
-    if not len(found):
-        return found
-    start = np.broadcast_to(before, found.shape)
-    far = np.abs(difference(tree, start, found)).max(1)
+    if not len(configurations):
+        return configurations
+    start = np.broadcast_to(before, configurations.shape)
+    far = np.abs(difference(tree, start, configurations)).max(1)
     result: list[np.ndarray] = []
-    for q in found[np.argsort(far, kind="stable")]:
+    for q in configurations[np.argsort(far, kind="stable")]:
         if all(np.abs(difference(tree, q, p)).max() > SAME_DISTANCE for p in result):
             result.append(q)
     return np.array(result)

@@ -106,17 +106,17 @@ def solve_certified_batch(
     solutions: list[Solution] = []
     for b in range(problems.count):
         compiled = CompiledProblem(problems.chain, problems.data(b), problems.locations)
-        found = _solutions_in_sequence(
+        tried = _solutions_in_sequence(
             problems.spec(b), compiled, settings, report_progress, retry=True
         )
-        solutions.append(best_solution(found))
-        if found[-1].status is Status.INTERRUPTED:
+        solutions.append(best_solution(tried))
+        if tried[-1].status is Status.INTERRUPTED:
             break
     missing = range(len(solutions), problems.count)
     record = solutions[0]._record
     if missing and record is not None:
-        rest = unsolved_result(problems, missing, record.y)
-        solutions += make_solutions(problems, rest, settings.tolerance)
+        unsolved = unsolved_result(problems, missing, record.y)
+        solutions += make_solutions(problems, unsolved, settings.tolerance)
     return solutions
 
 
@@ -153,9 +153,9 @@ def _solutions_in_sequence(
         ends = solve_in_sequence(spec, compiled, settings, attempts, report_progress)
     else:
         ends = _first_order_ends(spec, compiled, settings, report_progress)
-    wanted = max_solutions
-    if wanted is None:
-        wanted = 1 if spec.is_bounded_between else settings.starts
+    max_feasible = max_solutions
+    if max_feasible is None:
+        max_feasible = 1 if spec.is_bounded_between else settings.starts
     solutions: list[Solution] = []
     try:
         for start, end in enumerate(ends):
@@ -171,7 +171,7 @@ def _solutions_in_sequence(
             is_last |= solutions[-1].status is Status.INTERRUPTED
             # Detours are planned for minutes where nothing can be found.
             is_last = is_last or _is_hopeless(spec, solutions[-1])
-            if is_last or sum(s.feasible for s in solutions) >= wanted:
+            if is_last or sum(s.feasible for s in solutions) >= max_feasible:
                 break
     except KeyboardInterrupt:
         # Interrupted between two starts, where the next initial path is planned.
@@ -212,7 +212,7 @@ def _certified_solution(
 
 
 def _with_enough_slices(
-    found: Solution,
+    solution: Solution,
     settings: SolveSettings,
     began: float,
     report_progress: ProgressCallback,
@@ -222,11 +222,11 @@ def _with_enough_slices(
     It is the given one if its deviations are small enough, if it is not feasible for
     other causes, or if more slices do not help.
     """
-    coarse, slices = found._require_record(), 1
+    coarse, slices = solution._require_record(), 1
     for _ in range(MAX_REFINEMENTS):
-        record = found._require_record()
+        record = solution._require_record()
         more = refinement_factor(record.spec, record.deviations)
-        if more == 1 or not found.holds_in_slices:
+        if more == 1 or not solution.holds_in_slices:
             break
         slices = min(slices * more, MAX_FACTOR)
         spec = refined_problem(coarse.spec, slices)
@@ -236,19 +236,19 @@ def _with_enough_slices(
         options = replace(settings.options, mu=mu)
         end = solve_certified(spec, compiled, path, options, settings, report_progress)
         finer = _certified_solution(
-            spec, compiled, end, settings, began, found.start, found.findings
+            spec, compiled, end, settings, began, solution.start, solution.findings
         )
         if finer.status is Status.INTERRUPTED:
-            return replace(found, status=Status.INTERRUPTED)
+            return replace(solution, status=Status.INTERRUPTED)
         if not finer.holds_in_slices:
             break
-        found = finer
-    return found
+        solution = finer
+    return solution
 
 
-def _is_hopeless(spec: ProblemSpec, found: Solution) -> bool:
+def _is_hopeless(spec: ProblemSpec, solution: Solution) -> bool:
     """Return whether a solve failed, and no start can do better for certain."""
-    is_failed = spec.is_certified and not found.feasible
+    is_failed = spec.is_certified and not solution.feasible
     return is_failed and any(True for _ in causes_for_any_start(spec))
 
 
@@ -321,7 +321,7 @@ def solve_problems(
         initial_paths=x,
         penalties=np.asarray(mu, x.dtype),
     )
-    result, kept = solve_multistart(
+    result, lanes = solve_multistart(
         inputs,
         settings.options,
         on_progress=report_progress,
@@ -330,7 +330,7 @@ def solve_problems(
         mesh=mesh,
     )
     seconds = time.perf_counter() - began
-    row, start = np.divmod(kept, settings.starts)
+    row, start = np.divmod(lanes, settings.starts)
     start += first_start
     return BatchResult(
         np.asarray(which)[row], start, np.full(len(row), seconds), result
@@ -349,9 +349,11 @@ def _first_paths(
     paths = [shared[spec] for spec in worlds]
     if problems.initial is None or first:
         return paths
-    given = [initial_paths(problems.spec(b), seed, 1) for b in which]
-    pairs = zip(given, paths, strict=True)
-    return [np.concatenate([own, random[1:]]) for own, random in pairs]
+    initial = [initial_paths(problems.spec(b), seed, 1) for b in which]
+    pairs = zip(initial, paths, strict=True)
+    return [
+        np.concatenate([initial_path, random[1:]]) for initial_path, random in pairs
+    ]
 
 
 def solve_with_retry(
@@ -385,8 +387,8 @@ def solve_with_retry(
         first_start=1,
         program_size=len(which),
     )
-    both = jax.tree.map(lambda *a: np.concatenate(a), first, second)
-    return both.select(np.argsort(both.problem, kind="stable"))
+    merged = jax.tree.map(lambda *a: np.concatenate(a), first, second)
+    return merged.select(np.argsort(merged.problem, kind="stable"))
 
 
 def make_solutions(

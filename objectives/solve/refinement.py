@@ -13,27 +13,27 @@ from ..problem_spec import ProblemCache, ProblemSpec, mode_sequence, whole_path
 from ..typing import Slices
 from .deviations import Deviation
 
-SPARE = 1.3
+SPARE_FACTOR = 1.3
 """Factor by which a deviation is taken to be larger when slices are chosen, since the
 path changes. A larger one takes more slices, a smaller one more solves."""
 MAX_FACTOR = 8
 """Largest number of slices in place of one (count). More take longer than a bound of
 ordinary size is worth."""
 MAX_SLICES = 1024
-"""Largest number of slices of a refined path (count)."""
+"""Largest number of slices of a refined path (count); more take longer."""
 
 
-def refinement_factor(spec: ProblemSpec, found: tuple[Deviation, ...]) -> int:
+def refinement_factor(spec: ProblemSpec, deviations: tuple[Deviation, ...]) -> int:
     """Return by how many slices each is replaced, so that no deviation is too large.
 
     Deviations fall as the square of the steps. 1: all are small enough, or no number of
     slices is known to do.
     """
-    ratio = max((d.ratio for d in found), default=0.0)
+    ratio = max((d.ratio for d in deviations), default=0.0)
     if ratio <= 1 or not np.isfinite(ratio) or spec.contacts or spec.courses:
         return 1
     largest = min(MAX_FACTOR, MAX_SLICES // spec.T)
-    return max(min(int(np.ceil(np.sqrt(SPARE * ratio))), largest), 1)
+    return max(min(int(np.ceil(np.sqrt(SPARE_FACTOR * ratio))), largest), 1)
 
 
 def refined_problem(spec: ProblemSpec, factor: int) -> ProblemSpec:

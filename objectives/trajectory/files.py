@@ -109,8 +109,8 @@ def _read_csv(path: Path) -> TrajectoryArrays:
     positions = takewhile(lambda cell: cell.startswith("position "), header[1:])
     names = tuple(cell.removeprefix("position ") for cell in positions)
     expected = ["time", *(f"{word} {name}" for word in QUANTITIES for name in names)]
-    own, others = header[: len(expected)], header[len(expected) :]
-    if own != expected or len(set(others)) < len(others):
+    first_columns, others = header[: len(expected)], header[len(expected) :]
+    if first_columns != expected or len(set(others)) < len(others):
         raise LoadError(
             f"{path}:1: the columns are {first_few(header)}; expected time, then"
             " 'position NAME' of each joint, then all velocities and accelerations,"
@@ -201,10 +201,10 @@ def joint_trajectory_message(arrays: TrajectoryArrays) -> dict[str, Any]:
             UserWarning,
             stacklevel=5,
         )
-    kept = (values[:, is_single].tolist() for values in arrays[2:-1])
+    columns = (values[:, is_single].tolist() for values in arrays[2:-1])
     points = []
     for time, positions, velocities, accelerations in zip(
-        arrays.times.tolist(), *kept, strict=True
+        arrays.times.tolist(), *columns, strict=True
     ):
         # Rounded as a whole, so that nanosec stays below one second.
         seconds, nanoseconds = divmod(round(time * NANOSECONDS), NANOSECONDS)
@@ -228,8 +228,8 @@ def coordinates_of_several(names: Sequence[str]) -> set[str]:
     for first, name in enumerate(names):
         joint, _, number = name.rpartition(":")
         if number == "0":
-            wanted = (f"{joint}:{i}" for i in count())
-            pairs = zip(names[first:], wanted, strict=False)
+            expected = (f"{joint}:{i}" for i in count())
+            pairs = zip(names[first:], expected, strict=False)
             group = [
                 name for name, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)
             ]

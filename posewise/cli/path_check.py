@@ -57,25 +57,27 @@ def check_path(problem: ProblemFile, file: Path) -> CommandResult:
     komo, arguments = make_path_problem(problem)
     loaded = read_path_file(file, problem.world)
     spec = resolve_alternatives(komo.spec)[0]
-    found = find_slices(loaded, spec)
+    file_slices = find_slices(loaded, spec)
     times = loaded.times
-    if times is None and not isinstance(found, str):
-        times = found.times if len(found.times) == len(loaded.path) else None
+    if times is None and not isinstance(file_slices, str):
+        times = (
+            file_slices.times if len(file_slices.times) == len(loaded.path) else None
+        )
     checks = [check_limits(loaded, komo.config)]
     checks.append(check_speeds(loaded, komo.config, times))
     checks += check_rates(loaded, komo.config)
     tolerance = arguments.get("tolerance", 1e-3)
     solution, played = None, None
-    if isinstance(found, str):
+    if isinstance(file_slices, str):
         # A file without times, or with other slices, is not one of this problem.
         is_other = loaded.times is None or loaded.slices is not None
         passed = False if is_other else None
-        checks.append(PathCheck("objectives", passed, (found,)))
+        checks.append(PathCheck("objectives", passed, (file_slices,)))
         played = played_without_slices(spec, loaded)
     else:
-        solution = _in_slices(spec, found, tolerance)
-        checks += _check_objectives(solution, spec, found)
-        played = played_file(spec, loaded, found, solution.x)
+        solution = _in_slices(spec, file_slices, tolerance)
+        checks += _check_objectives(solution, spec, file_slices)
+        played = played_file(spec, loaded, file_slices, solution.x)
         checks += _check_deviations(played)
     if loaded.times is not None:
         limits = check_motion_limits(loaded, spec, tolerance)
@@ -119,7 +121,9 @@ def _report(
     return CommandResult(is_passed, "\n".join([*table, *lines]), data, {})
 
 
-def _in_slices(spec: ProblemSpec, found: FileSlices, tolerance: float) -> Solution:
+def _in_slices(
+    spec: ProblemSpec, file_slices: FileSlices, tolerance: float
+) -> Solution:
     """Return the path in slices; what is between these is checked apart.
 
     Differences of slices at other times than the problem's mean nothing, so that
@@ -128,17 +132,19 @@ def _in_slices(spec: ProblemSpec, found: FileSlices, tolerance: float) -> Soluti
     objectives = tuple(
         replace(o, between=None) for o in spec.objectives if o.fraction is None
     )
-    if found.steps is None:
+    if file_slices.steps is None:
         objectives = tuple(o for o in objectives if not o.feature.order)
     avoidance = spec.avoidance
     if avoidance is not None:
         avoidance = replace(avoidance, between=False)
     in_slices = replace(spec, objectives=objectives, avoidance=avoidance)
-    return given_path_as_solution(in_slices, found.path, tolerance, found.steps)
+    return given_path_as_solution(
+        in_slices, file_slices.path, tolerance, file_slices.steps
+    )
 
 
 def _check_objectives(
-    solution: Solution, spec: ProblemSpec, found: FileSlices
+    solution: Solution, spec: ProblemSpec, file_slices: FileSlices
 ) -> list[PathCheck]:
     violated = [o for o in solution.objectives if o.violation > solution.tolerance]
     lines = [
@@ -147,13 +153,13 @@ def _check_objectives(
         for o in violated
     ]
     lines += solution.colliding_pairs()
-    if violated and found.steps is None:
+    if violated and file_slices.steps is None:
         lines.append(
             "A path that is rounded or retimed passes beside the slices at its corners;"
             " a smaller `deviation` or more slices bring it nearer."
         )
     checks = [PathCheck("objectives", solution.feasible, tuple(lines))]
-    if found.steps is not None:
+    if file_slices.steps is not None:
         return [*checks, *_check_durations(solution, spec)]
     moving = [
         o.name for o in spec.objectives if o.feature.order and o.type is not OT.sos
@@ -189,12 +195,12 @@ def _check_deviations(played: PlayedFile) -> list[PathCheck]:
     """Check objectives that have a bound between slices, if there are any."""
     if not bounded_objectives(played.spec):
         return []
-    found = deviations_of_steps(played.spec, played.points, played.slices)
+    measured = deviations_of_steps(played.spec, played.points, played.slices)
     lines = [
         f"{d.objective.name} deviates by {d.amount:.2g} before"
         f" {played.times[d.segment + 1]:.3g} s, expected at most"
         f" {d.objective.between:.2g}."
-        for d in found
+        for d in measured
         if d.ratio > 1
     ]
     return [PathCheck("objectives between slices", not lines, tuple(lines))]
@@ -248,8 +254,8 @@ def check_collisions(worlds: Iterator[Config]) -> PathCheck:
     for t, world in enumerate(worlds):
         for a, b, distance in world.collisions():
             if distance < -CONTACT_TOLERANCE:
-                found = distance, t
-                deepest[a, b] = min(deepest.get((a, b), found), found)
+                overlap = distance, t
+                deepest[a, b] = min(deepest.get((a, b), overlap), overlap)
     lines = [
         f"{a!r} and {b!r} overlap by {-1e3 * d:.1f} mm in configuration {t}."
         for (a, b), (d, t) in sorted(deepest.items(), key=lambda item: item[1])

@@ -73,9 +73,9 @@ def clearance_line(spec: ProblemSpec, clearance: PathClearance) -> ClearanceLine
     contacts = () if spec.avoidance is None else spec.avoidance.allowed
     allowed = {contact.pair for contact in contacts}
     pairs = sorted(clearance.pairs, key=lambda pair: pair.lower_bound)
-    kept = [pair for pair in pairs if frozenset(pair.frames) not in allowed]
+    apart = [pair for pair in pairs if frozenset(pair.frames) not in allowed]
     touching = tuple(pair for pair in pairs if frozenset(pair.frames) in allowed)
-    return ClearanceLine(clearance.range, kept[0] if kept else None, touching)
+    return ClearanceLine(clearance.range, apart[0] if apart else None, touching)
 
 
 def search_range(spec: ProblemSpec) -> float:
@@ -102,18 +102,18 @@ class PlayedFile:
         for short in sorted(shortfalls, key=lambda s: -s.depth):
             a, b = map(original_name, short.frames)
             begin, end = self.times[short.segment : short.segment + 2]
-            near, wanted = millimetres(short.distance, short.required)
+            near, least = millimetres(short.distance, short.required)
             line = (
                 f"{a!r} and {b!r} come to {near} mm at"
                 f" {begin + short.fraction * (end - begin):.3g} s, expected at least"
-                f" {wanted} mm."
+                f" {least} mm."
             )
             deepest.setdefault(frozenset((a, b)), line)
         return list(deepest.values())
 
     def clearance(self) -> ClearanceLine:
         """Return the nearest pair."""
-        found = path_clearance(
+        clearance = path_clearance(
             self._kinematics,
             self._parts,
             self.points,
@@ -121,7 +121,7 @@ class PlayedFile:
             search_range(self.spec),
             self._certificate.missing,
         )
-        return clearance_line(self.spec, found)
+        return clearance_line(self.spec, clearance)
 
     def whole_path(self) -> Float[np.ndarray, "points nq"]:
         """Return the coordinates of the user's world, with what is carried."""
@@ -169,13 +169,14 @@ def played_file(
         slices: the slices in the file.
         x: the same path in slices, in the solved world.
     """
-    modes, path, own = mode_sequence(spec), loaded.path, slices.row_times
-    if own[0] > SAME_TIME:
-        path, own = np.vstack([spec.config.q, path]), np.concatenate([[0.0], own])
+    modes, path, row_times = mode_sequence(spec), loaded.path, slices.row_times
+    if row_times[0] > SAME_TIME:
+        path = np.vstack([spec.config.q, path])
+        row_times = np.concatenate([[0.0], row_times])
     # Rows at the time of a slice are replaced by it, which may be at a corner between.
-    is_row = np.abs(own[:, None] - slices.times).min(1) > SAME_TIME
+    is_row = np.abs(row_times[:, None] - slices.times).min(1) > SAME_TIME
     slice_times, first = np.unique(slices.times, return_index=True)
-    times = np.concatenate([own[is_row], slice_times])
+    times = np.concatenate([row_times[is_row], slice_times])
     q = np.concatenate([path[is_row], slices.path[first]])
     order = np.argsort(times)
     times, q = times[order], q[order]

@@ -26,11 +26,12 @@ from .states import home_within_limits, random_states, usual_clearance
 CLOSER_TOLERANCE = 0.01
 """Reach beyond the hull of boxes that replace a fit which fills a gap [m]; a smaller
 one takes more boxes, and leaves fewer links as hulls."""
-STATES = 24
+NUM_STATES = 24
 """Number of random states in which a pair may keep its distance (count); more find
 pairs that seldom do, and take longer."""
 TOUCHING_DISTANCE = 1e-6
-"""Distance up to which shapes touch [m]."""
+"""Distance up to which shapes touch [m]; with a larger one, links are fitted again
+that do not touch."""
 
 
 def fit_closer(
@@ -81,8 +82,8 @@ def fit_closer(
         waiting = {pair for pair in waiting if chosen & {*pair}}
     names = tree.model.names
     closer = tuple(names[i] for i in boxes if i not in hulls)
-    left = tuple(names[i] for i in hulls)
-    return tree, CollisionFit(tuple(fits.values()), closer, left)
+    unfitted = tuple(names[i] for i in hulls)
+    return tree, CollisionFit(tuple(fits.values()), closer, unfitted)
 
 
 def _pairs(
@@ -106,7 +107,7 @@ class _Gaps:
     def states(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Orientations and origins of all frames, at home and in random states."""
         rng = np.random.default_rng(0)
-        qs = [home_within_limits(self.tree), *random_states(self.tree, STATES, rng)]
+        qs = [home_within_limits(self.tree), *random_states(self.tree, NUM_STATES, rng)]
         return [forward_pass(self.tree.model.kinematics, q).frames for q in qs]
 
     @cached_property
@@ -123,10 +124,10 @@ class _Gaps:
         if self._near(fits, pair, 0, TOUCHING_DISTANCE):
             if not self._near(hulls, pair, 0, TOUCHING_DISTANCE):
                 return True
-        others = range(1, STATES + 1)
+        others = range(1, NUM_STATES + 1)
         if any(not self._near(fits, pair, k, self.clearance) for k in others):
             return False
-        everywhere = range(STATES + 1)
+        everywhere = range(NUM_STATES + 1)
         return any(not self._near(hulls, pair, k, self.clearance) for k in everywhere)
 
     def _near(

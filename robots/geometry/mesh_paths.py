@@ -71,12 +71,12 @@ class MeshLocator:
     def _candidates(self, name: str) -> Iterator[tuple[Path, Path]]:
         """Yield pairs of a root and a path that must lie in it."""
         uri = _URI.fullmatch(name)
-        scheme, rest = (uri[1].lower(), uri[3]) if uri else ("", name)
+        scheme, location = (uri[1].lower(), uri[3]) if uri else ("", name)
         if not uri and "://" in name:
             return
         if scheme == "file" and uri and uri[2]:
-            rest = _LOCAL_HOST.sub("", rest)
-        for text in dict.fromkeys((rest, unquote(rest))):
+            location = _LOCAL_HOST.sub("", location)
+        for text in dict.fromkeys((location, unquote(location))):
             if scheme in ("package", "model"):
                 package, _, inner = text.lstrip("/").partition("/")
                 inner = inner.lstrip("/")  # else it would be an absolute path
@@ -99,8 +99,8 @@ class MeshLocator:
         if not _PACKAGE_NAME.fullmatch(package):
             return []
         if package in self.packages:
-            given = self.packages[package]  # the package, or the folder it lies in
-            return [given, given / package]
+            folder = self.packages[package]  # the package, or the folder it lies in
+            return [folder, folder / package]
         roots = list(package_folders(package, self.folder))
         if not roots:
             self.unknown_packages.add(package)  # which the warning names

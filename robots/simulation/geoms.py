@@ -72,7 +72,8 @@ def frame_geoms(frame: Frame, moves: bool) -> list[GeomSpec]:
 
 
 ALL_BITS = 2**31 - 1
-"""Bits of a geom that may touch all others."""
+"""Number with all bits of a geom that may touch all others; one with fewer touches only
+those with which it shares a bit."""
 
 
 def contact_bits(frames: Sequence[Frame]) -> dict[ContactMask | None, tuple[int, int]]:

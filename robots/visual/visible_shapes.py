@@ -50,9 +50,11 @@ def drawn_frames(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
         is_fixed = joint is None or joint.dim == 0
         if parent is not None and is_fixed and frames[i].is_part_of_model:
             link[i] = link[parent]
-    seen = {link[i] for i, f in enumerate(frames) if any(map(_is_drawn, f.geometries))}
+    drawn_links = {
+        link[i] for i, f in enumerate(frames) if any(map(_is_drawn, f.geometries))
+    }
     return tuple(
-        frame if link[i] in seen else _with_drawn_collisions(frame)
+        frame if link[i] in drawn_links else _with_drawn_collisions(frame)
         for i, frame in enumerate(frames)
     )
 

@@ -25,15 +25,15 @@ def folder(tmp_path):
 
 
 def test_this_version_compiles_small_calls():
-    found = small_calls.probe({})
-    assert found.options == {} and not found.reason
+    calls = small_calls.probe({})
+    assert calls.options == {} and not calls.reason
 
 
 def test_options_that_XLA_does_not_know_are_left_out():
-    wanted = {"xla_no_such_option": 1, "xla_cpu_prefer_vector_width": 256}
-    wanted |= {"xla_cpu_enable_fast_math": "perhaps"}
-    found = small_calls.probe(wanted)
-    assert found.options == {"xla_cpu_prefer_vector_width": 256}
+    options = {"xla_no_such_option": 1, "xla_cpu_prefer_vector_width": 256}
+    options |= {"xla_cpu_enable_fast_math": "perhaps"}
+    calls = small_calls.probe(options)
+    assert calls.options == {"xla_cpu_prefer_vector_width": 256}
 
 
 def unmarked(x, count):
@@ -50,17 +50,17 @@ def wrong(x, count, marked=small_calls._compute_marked):
 
 
 @pytest.mark.parametrize(
-    ("broken", "said"),
+    ("broken", "reason"),
     [
         (unmarked, "inlines"),
         (raising, "TypeError: of another version"),
         (wrong, "other values"),
     ],
 )
-def test_a_version_without_small_calls_is_noticed(broken, said, monkeypatch):
+def test_a_version_without_small_calls_is_noticed(broken, reason, monkeypatch):
     monkeypatch.setattr(small_calls, "_compute_marked", broken)
-    found = small_calls.probe({})
-    assert found.options is None and said in found.reason
+    calls = small_calls.probe({})
+    assert calls.options is None and reason in calls.reason
 
 
 def test_a_success_is_kept_and_a_failure_is_logged(folder, monkeypatch, caplog):

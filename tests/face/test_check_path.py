@@ -60,10 +60,10 @@ def write_plain_csv(file, path):
 
 def write_dense_csv(file, path):
     # Straight between slices, with ten rows for each.
-    own = np.linspace(0, 2, 41)
+    row_times = np.linspace(0, 2, 41)
     corners = np.vstack([[0.0, 0.0], path])
-    columns = [np.interp(own, np.linspace(0, 2, 5), c) for c in corners.T]
-    rows = np.column_stack([own, *columns])
+    columns = [np.interp(row_times, np.linspace(0, 2, 5), c) for c in corners.T]
+    rows = np.column_stack([row_times, *columns])
     np.savetxt(file, rows, delimiter=",", header="time,cart,crane", comments="")
 
 
@@ -253,8 +253,8 @@ objectives:
     path.write_text(json.dumps({"joints": ["disc"], "path": values}))
     assert main(["check", str(file), str(path)]) == code
     out = capsys.readouterr().out
-    told = "come to 3.0 mm at 0 s" if where == "start" else "come to 3.0 mm at 1 s"
-    assert (told in out) == bool(code), out
+    message = "come to 3.0 mm at 0 s" if where == "start" else "come to 3.0 mm at 1 s"
+    assert (message in out) == bool(code), out
 
 
 @pytest.mark.parametrize("bound, code", [(0.06, 0), (0.01, 1)])

@@ -29,6 +29,6 @@ def test_written_xml_says_that_it_is_utf_8(tmp_path):
     C.write_urdf(tmp_path / "w.urdf")
     C.write_srdf(tmp_path / "w.srdf")
     for file in tmp_path.iterdir():
-        head, _, rest = file.read_bytes().partition(b"\n")
+        head, _, body = file.read_bytes().partition(b"\n")
         assert head == b'<?xml version="1.0" encoding="utf-8"?>'
-        assert ("π".encode() in rest) == (file.suffix == ".urdf")
+        assert ("π".encode() in body) == (file.suffix == ".urdf")

@@ -83,7 +83,7 @@ def make_file_reader(folder):
     return lambda pose: pose.p[:1] - float(file.read_text()), change
 
 
-WAYS = {
+SOURCES = {
     "global": lambda tmp: (reads_global, set_global),
     "global of another function": lambda tmp: (lambda p: reads_global(p), set_global),
     "closure": lambda tmp: closure(),
@@ -110,9 +110,9 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_a_changed_number_gives_another_symbol(way, tmp_path):
-    fn, change = WAYS[way](tmp_path)
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_changed_number_gives_another_symbol(source, tmp_path):
+    fn, change = SOURCES[source](tmp_path)
     symbol = custom_symbol(fn, 1)
     before = traced_symbol(symbol, 1)
     assert traced_symbol(custom_symbol(fn, 1), 1) is before

@@ -118,7 +118,7 @@ def test_small_footings_are_told(case):
     C.add_object("upper", upper, pose=pose, joint="free")
     on = logic.OnTopOf("upper", "lower")
     assert on.holds(C)
-    told = list(rests_on_little(on, C, "upper", "lower"))
-    assert len(told) == is_told
-    assert all(re.search("carries 'upper' on [12] %", text) for text in told)
-    assert [*on.solution_doubts(C)][: len(told)] == told
+    sentences = list(rests_on_little(on, C, "upper", "lower"))
+    assert len(sentences) == is_told
+    assert all(re.search("carries 'upper' on [12] %", text) for text in sentences)
+    assert [*on.solution_doubts(C)][: len(sentences)] == sentences

@@ -371,9 +371,9 @@ def test_arrays_of_a_broken_file(dtype, coacd_calls, cache):
     expected = convex_parts(Mesh(ell()))
     (file,) = cache.iterdir()
     with np.load(file) as arrays:
-        kept = dict(arrays)
-    wrong = {name: kept[name].astype(dtype) for name in kept if name != "checksum"}
-    for arrays in (wrong, {**kept, **wrong}, {name: kept[name][:1] for name in wrong}):
+        good = dict(arrays)
+    wrong = {name: good[name].astype(dtype) for name in good if name != "checksum"}
+    for arrays in (wrong, {**good, **wrong}, {name: good[name][:1] for name in wrong}):
         np.savez(file, **arrays)
         np.testing.assert_equal(convex_parts(Mesh(ell())), expected)
     with file.open("wb") as stream:

@@ -52,9 +52,9 @@ def test_order_of_fit_and_exclusions_does_not_matter():
     first.fit_collisions("capsules")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = reasons(first)
-        assert found == reasons(last)
-    assert found["base", "wing"] == "Default"
+        excluded = reasons(first)
+        assert excluded == reasons(last)
+    assert excluded["base", "wing"] == "Default"
 
 
 def test_fits_begin_at_the_meshes_again():
@@ -110,10 +110,10 @@ def test_meshes_in_millimetres_cost_a_warning(fits, ask, tmp_path):
     C.add_file(robot_file(tmp_path, ""))
     if fits:
         C.fit_collisions("capsules")
-    with pytest.warns(UserWarning) as seen:
+    with pytest.warns(UserWarning) as caught:
         ask(C)
         C.copy().collisions()
-    text = [str(w.message) for w in seen if "far larger" in str(w.message)]
+    text = [str(w.message) for w in caught if "far larger" in str(w.message)]
     (message,) = text
     for part in ("'l0' (126 m)" if not fits else "'l0' (", "within 1.2 m", 'scale="0'):
         assert part in message
@@ -182,9 +182,9 @@ def test_fits_without_gaps_stay():
 def test_fits_of_links_that_were_not_asked_for_stay():
     C = turntable(gap=0.02)
     C.fit_collisions("capsules", tolerance=np.inf, links=["slab"])
-    kept = C.frame("slab").geometries
+    fitted = C.frame("slab").geometries
     C.fit_collisions("capsules", links=["bar"])
-    assert C.frame("slab").geometries == kept
+    assert C.frame("slab").geometries == fitted
 
 
 @pytest.mark.parametrize(
@@ -199,11 +199,11 @@ def test_fits_of_links_that_were_not_asked_for_stay():
 )
 def test_links_that_are_always_near_are_excluded(gap, size, reason):
     C = turntable(gap, size)
-    found = {(p.a, p.b): p.reason for p in C.ignore_default_collisions(samples=300)}
+    excluded = {(p.a, p.b): p.reason for p in C.ignore_default_collisions(samples=300)}
     if reason is None:
-        assert found.get(("slab", "bar")) == "Never"
+        assert excluded.get(("slab", "bar")) == "Never"
     else:
-        assert found["slab", "bar"] == reason
+        assert excluded["slab", "bar"] == reason
 
 
 PAGE_ROBOTS = {

@@ -1,1 +1,1 @@
-"""What `make test` and the other targets run, in which order, with which programs."""
+"""Choice and order of what `make test` and the other targets run, and its programs."""

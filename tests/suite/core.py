@@ -57,11 +57,11 @@ class CoreTimeLimit:
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo):
         """Turn the report of a passed case over the limit into a failure."""
         report = yield
-        taken = processor_seconds() - self.begin
-        if report.when == "call" and report.passed and taken > self.limit:
+        seconds = processor_seconds() - self.begin
+        if report.when == "call" and report.passed and seconds > self.limit:
             report.outcome = "failed"
             report.longrepr = (
-                f"{item.nodeid} took {taken:.1f} s of the processor; a core case has"
+                f"{item.nodeid} took {seconds:.1f} s of the processor; a core case has"
                 f" {self.limit:.1f}: make it faster, or mark it `long`."
             )
         return report

@@ -132,7 +132,7 @@ def test_what_floats_is_told(gap, floats):
 def test_what_is_put_into_the_air_is_told(monkeypatch):
     air = np.array([0.1, -0.2, 0.2, 1, 0, 0, 0])
     module = "posewise.logic.motion.place.find_places"
-    monkeypatch.setattr(module, lambda *given: [air])
+    monkeypatch.setattr(module, lambda *arguments: [air])
     steps = [Pick("block"), Place("block", logic.Upright("block"))]
     with pytest.warns(ProblemWarning, match=r"After step 1 \(Place\), 'block' stands"):
         plan = logic.plan_motion(gantry_world(), "gantry", steps)
@@ -169,25 +169,25 @@ REPLAYS = {
 @pytest.mark.parametrize("case", REPLAYS)
 def test_a_replay_judges_itself(plan, case):
     pytest.importorskip("mujoco", reason="needs the extra `mujoco`")
-    change, told = REPLAYS[case]
+    change, patterns = REPLAYS[case]
     C = plan.start.copy()
     change(C)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         played = replay(replace(plan, start=C))
     assert [str(w.message) for w in caught] == [*played.doubts]
-    assert len(told) == len(played.doubts), played.doubts
-    assert all(map(re.search, told, played.doubts)), played.doubts
+    assert len(patterns) == len(played.doubts), played.doubts
+    assert all(map(re.search, patterns, played.doubts)), played.doubts
     ends_well = logic.OnTopOf("block", "high").holds(played.world)
-    assert ends_well is not bool(told)
-    assert ("otherwise" in played.report()) is bool(told)
+    assert ends_well is not bool(patterns)
+    assert ("otherwise" in played.report()) is bool(patterns)
 
 
 def test_what_is_held_moves_with_the_hand(plan):
     names = [s.name for s in plan.segments for _ in s.solution.path]
-    held = [t for t, n in enumerate(names, 1) if n in ("lift", "carry", "lower")]
+    carrying = [t for t, n in enumerate(names, 1) if n in ("lift", "carry", "lower")]
     poses = []
-    for t in held:
+    for t in carrying:
         world = plan.world_at(t)
         assert world.frames[world.frame("block").parent].name == "hand"
         poses.append(world.pose("block")[:3] - world.pose("hand")[:3])
@@ -242,8 +242,8 @@ def test_objects_are_told_beside_the_robot(plan):
     assert (np.diff(slices) > 0).all()
     names = [n for n in C.coordinate_names if n.startswith("block")]
     columns = C.coordinates(["block"])
-    told = set(motion.others) - {"slice"}
-    assert told < set(names) | {"slice"} and "block:2" in told
+    columns_beside = set(motion.others) - {"slice"}
+    assert columns_beside < set(names) | {"slice"} and "block:2" in columns_beside
     rows = np.arange(len(plan.path))
     for k, name in zip(columns, names, strict=True):
         values = motion.others.get(name, np.full(len(slices), C.q[k]))

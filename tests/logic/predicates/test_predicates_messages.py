@@ -345,15 +345,15 @@ def test_a_hollow_that_a_hull_fills_is_told(kind, tmp_path):
     C, inside = pw.Config(), logic.InsideOf("ball", "pail")
     PAILS[kind](C, tmp_path)
     C.add_object("ball", [pw.Sphere(0.02)], pose=[0, 0, 0.1, 1, 0, 0, 0], joint="free")
-    told = "mesh of 'pail' stands for its convex hull, .*mode='decompose'"
+    pattern = "mesh of 'pail' stands for its convex hull, .*mode='decompose'"
     for call in PREDICATE_CALLS.values():
-        with pytest.warns(ProblemWarning, match=told):
+        with pytest.warns(ProblemWarning, match=pattern):
             call(inside, C)
-    with pytest.warns(ProblemWarning, match=told):
-        assert re.search(told, inside.explain(C))
+    with pytest.warns(ProblemWarning, match=pattern):
+        assert re.search(pattern, inside.explain(C))
     # A placement that fails tells them in its message.
     (text,) = impediments([inside & logic.OnTopOf("ball", "pail")], C)
-    assert re.search(told, text)
+    assert re.search(pattern, text)
     C.set_shape("pail", pw.Mesh(pail(), "decompose"))
     assert inside.holds(C) and not impediments([inside], C)
 

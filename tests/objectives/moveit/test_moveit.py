@@ -116,12 +116,12 @@ def test_meshes_and_planes(tmp_path):
 
 
 def test_state_matrix_and_attached_objects(tmp_path, robot):
-    held = box("tool", 0, 0, 0)
-    held["header"], held["operation"] = {"frame_id": "hand"}, 0
+    tool = box("tool", 0, 0, 0)
+    tool["header"], tool["operation"] = {"frame_id": "hand"}, 0
     state = {
         "joint_state": {"name": ["j1", "j3"], "position": [0.5, -0.2]},
         "attached_collision_objects": [
-            {"link_name": "hand", "object": held, "touch_links": ["hand", "upper"]}
+            {"link_name": "hand", "object": tool, "touch_links": ["hand", "upper"]}
         ],
     }
     matrix = {
@@ -316,10 +316,10 @@ MIDDLE = np.array([1.1, 1.1, -0.9])
 """Middle of regions, within reach."""
 
 
-def region(kind, *sizes, at=MIDDLE) -> dict:
+def region(kind, *sizes, center=MIDDLE) -> dict:
     return {
         "primitives": [{"type": kind, "dimensions": list(sizes)}],
-        "primitive_poses": [pose(*at)],
+        "primitive_poses": [pose(*center)],
     }
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import posewise as pw
 from posewise import FS, OT, ObjectiveError, Status
-from posewise.objectives.solve.deviations import PLACES, deviations
+from posewise.objectives.solve.deviations import PLACES_PER_STEP, deviations
 from posewise.objectives.solve.given_path import given_path_as_solution
 from posewise.objectives.solve.refinement import refined_problem
 
@@ -52,8 +52,8 @@ def opening(start: np.ndarray, path: np.ndarray, count: int = 400) -> float:
     q = np.concatenate(
         [a + s * (b - a) for a, b in zip(whole[:-1], whole[1:], strict=True)]
     )
-    both = tips(q)
-    return float(np.abs(both[:, 0] - both[:, 1]).max())
+    ends = tips(q)
+    return float(np.abs(ends[:, 0] - ends[:, 1]).max())
 
 
 def carry(slices: int = 6, between: float | None = None, **options) -> pw.KOMO:
@@ -75,15 +75,17 @@ def test_a_closed_chain_opens_between_slices_only_as_far_as_it_may():
     wide = opening(loose.config.q, loose.path)
     bounded = carry(between=2 * wide).solve(progress=False)
     assert bounded.feasible and len(bounded.path) == 6
-    (told,) = bounded.deviations
-    assert told.amount == pytest.approx(wide, rel=0.02)
+    (deviation,) = bounded.deviations
+    assert deviation.amount == pytest.approx(wide, rel=0.02)
     tight = carry(between=wide / 10).solve(progress=False)
     assert tight.feasible and tight.status in (Status.CONVERGED, Status.FEASIBLE)
     assert len(tight.path) % 6 == 0 and 18 <= len(tight.path) <= 36
     assert len(tight.tau) == len(tight.path) and tight.times[-1] == pytest.approx(1.0)
     assert opening(tight.config.q, tight.path) <= wide / 10
-    (told,) = tight.deviations
-    assert told.amount == pytest.approx(opening(tight.config.q, tight.path), rel=0.02)
+    (deviation,) = tight.deviations
+    assert deviation.amount == pytest.approx(
+        opening(tight.config.q, tight.path), rel=0.02
+    )
     assert "between slices: positionDiff(a_tip, b_tip) deviates by" in tight.report()
     # It is the same motion.
     np.testing.assert_allclose(tight.q, loose.q, atol=1e-3)
@@ -102,12 +104,12 @@ def test_deviations_are_in_the_unit_of_the_feature():
     komo = carry(between=1.0)
     small = carry(between=1.0)
     path = np.linspace(komo.config.q, komo.config.q + [0.3, -0.2, 0.1, 0.4], 7)[1:]
-    (found,) = deviations(komo.spec, path)
-    assert found.amount == pytest.approx(opening(komo.config.q, path), rel=0.01)
-    assert 0 <= found.segment < 6 and 0 < found.fraction < 1
-    places = np.arange(1, PLACES + 1) / (PLACES + 1)
-    assert np.abs(places - found.fraction).min() < 1e-12
-    assert [d.amount for d in deviations(small.spec, path)] == [found.amount]
+    (deviation,) = deviations(komo.spec, path)
+    assert deviation.amount == pytest.approx(opening(komo.config.q, path), rel=0.01)
+    assert 0 <= deviation.segment < 6 and 0 < deviation.fraction < 1
+    places = np.arange(1, PLACES_PER_STEP + 1) / (PLACES_PER_STEP + 1)
+    assert np.abs(places - deviation.fraction).min() < 1e-12
+    assert [d.amount for d in deviations(small.spec, path)] == [deviation.amount]
 
 
 def test_inequalities_are_bounded_too():
@@ -121,10 +123,10 @@ def test_inequalities_are_bounded_too():
     komo.add_objective(None, FS.position, ["tip"], OT.ineq, between=0.01, **height)
     path = np.full((2, 1), np.pi / 2 - 0.4)
     solution = given_path_as_solution(komo.spec, path, 1e-3)
-    (told,) = solution.deviations
+    (deviation,) = solution.deviations
     assert solution.holds_in_slices and not solution.feasible
     assert "All objectives hold in the slices, but not between them" in solution.message
-    assert told.amount == pytest.approx(0.05, abs=1e-3) and told.segment == 0
+    assert deviation.amount == pytest.approx(0.05, abs=1e-3) and deviation.segment == 0
 
 
 def test_refined_problems_are_the_same_in_the_same_slices():
@@ -162,10 +164,10 @@ BAD = {
 def test_bad_bounds(case):
     arguments, message = BAD[case]
     komo = pw.KOMO(four_bar(), 1, 4, 2)
-    given = dict(times=None, type=OT.eq) | arguments
-    times, kind = given.pop("times"), given.pop("type")
+    options = dict(times=None, type=OT.eq) | arguments
+    times, kind = options.pop("times"), options.pop("type")
     with pytest.raises(ObjectiveError, match=message):
-        komo.add_objective(times, FS.positionDiff, ["a_tip", "b_tip"], kind, **given)
+        komo.add_objective(times, FS.positionDiff, ["a_tip", "b_tip"], kind, **options)
     assert not komo.objectives
 
 

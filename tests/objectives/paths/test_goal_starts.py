@@ -47,16 +47,16 @@ def tip(q: np.ndarray) -> np.ndarray:
 
 def test_paths_end_where_the_goal_is_met():
     komo = reaching(arm())
-    found = paths_of(komo)
-    assert 1 <= len(found) <= goal_starts.MAX_PATHS
+    paths = paths_of(komo)
+    assert 1 <= len(paths) <= goal_starts.MAX_PATHS
     low, high = komo.config.limits
-    for path in found:
+    for path in paths:
         assert path.shape == (8, 2)
         np.testing.assert_allclose(tip(path[-1]), GOAL[:2], atol=1e-3)
         assert (path[-1] >= low - 1e-9).all() and (path[-1] <= high + 1e-9).all()
         steps = np.diff(np.vstack([komo.config.q, path]), axis=0)
         np.testing.assert_allclose(steps, np.tile(steps[0], (8, 1)), atol=1e-9)
-    ends = np.array([path[-1] for path in found])
+    ends = np.array([path[-1] for path in paths])
     assert len(ends) == len(np.unique(np.round(ends, 2), axis=0)), "each once"
 
 
@@ -105,8 +105,8 @@ def test_shared_coordinates_are_kept():
     komo.add_mode_switch([0.0, 1.0], "stable", ["tip", "stick"])
     komo.add_objective([1.0], FS.position, ["end"], OT.eq, target=GOAL, scale=10)
     x = initial_paths(komo.spec, 0, 1)[0]
-    found = paths_of(komo)
-    assert found
-    for path in found:
+    paths = paths_of(komo)
+    assert paths
+    for path in paths:
         moved = np.abs(path - x).max(0) > 1e-9
         assert moved.sum() <= 2, "only the arm"

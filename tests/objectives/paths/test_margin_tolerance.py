@@ -87,8 +87,8 @@ def test_contact_has_no_tolerance(margin, distance, is_accepted):
         assert not komo.solve(progress=False).feasible
 
 
-@pytest.mark.parametrize("own, is_accepted", [(0.02, True), (0.01, False)])
-def test_the_tolerance_is_that_of_each_pair(own, is_accepted):
+@pytest.mark.parametrize("self_margin, is_accepted", [(0.02, True), (0.01, False)])
+def test_the_tolerance_is_that_of_each_pair(self_margin, is_accepted):
     """Two discs of one robot keep `self_margin`."""
     C = disc(0.5)
     C.add_frame("base", position=[-2, 3, 0])
@@ -99,7 +99,7 @@ def test_the_tolerance_is_that_of_each_pair(own, is_accepted):
         C.set_contact(name, 1)
     # Accepted are 19 mm of 20, and 9 mm of 10.
     C.q = [*C.q[:2], 0.9, -0.9 + (0.0192 if is_accepted else 0.0085)]
-    komo = path_from(C, 0.05, self_margin=own)
+    komo = path_from(C, 0.05, self_margin=self_margin)
     if is_accepted:
         assert komo.solve(progress=False).feasible
     else:
@@ -155,11 +155,13 @@ def test_a_goal_inside_of_a_margin(t, between, depth, is_accepted):
         solution = komo.solve(progress=False)
         assert solution.feasible and not solution.findings, solution.report()
         return
-    told = f"goal: its target in slice {t} violates 'avoid collisions', which demands"
-    with pytest.warns(ProblemWarning, match=told) as found:
+    message = (
+        f"goal: its target in slice {t} violates 'avoid collisions', which demands"
+    )
+    with pytest.warns(ProblemWarning, match=message) as caught:
         solution = komo.solve(progress=False)
-    assert "5.0 mm: 'wall' and 'disc' (3.0 mm)" in str(found[0].message) or (
-        "5.0 mm: 'disc' and 'wall' (3.0 mm)" in str(found[0].message)
+    assert "5.0 mm: 'wall' and 'disc' (3.0 mm)" in str(caught[0].message) or (
+        "5.0 mm: 'disc' and 'wall' (3.0 mm)" in str(caught[0].message)
     )
     assert not solution.feasible
     if between:

@@ -69,7 +69,7 @@ def test_contacts_are_those_of_mujoco():
         for _ in range(4):
             C.q = rng.uniform(-0.3, 0.3, C.nq)
             want = touching(model, data, C.q)
-            assert {frozenset(found[:2]) for found in C.collisions()} == want, seed
+            assert {frozenset(hit[:2]) for hit in C.collisions()} == want, seed
             count += len(want)
     assert count > 50 and masked > 5
 
@@ -139,9 +139,9 @@ def test_shapes_of_other_models_touch_in_any_case():
     C.add_file(case("contype_per_geom.xml"), prefix="l_")
     C.add_file(case("contype_per_geom.xml"), prefix="r_", pose=[0, 0.3, 0, 1, 0, 0, 0])
     C.add_frame("ball", shape=pw.Sphere(0.01), position=[0, 0, -0.15])
-    found = {frozenset(found[:2]) for found in C.collisions()}
-    assert frozenset(("l_A", "ball")) in found
-    assert frozenset(("l_A", "r_A")) in found
+    pairs = {frozenset(hit[:2]) for hit in C.collisions()}
+    assert frozenset(("l_A", "ball")) in pairs
+    assert frozenset(("l_A", "r_A")) in pairs
 
 
 def test_fits_keep_what_shapes_may_touch():

@@ -164,8 +164,10 @@ def test_passive_joints_that_are_not_here_are_told(tmp_path):
         ' type="fixed"><parent link="a"/><child link="b"/></joint></robot>'
     )
     virtual = "<virtual_joint name='v' type='fixed' parent_frame='w' child_link='l0'/>"
-    told = read(C, tmp_path, virtual, passive("v", "weld", "j9"), "<passive_joint/>")
-    (sentence,) = told
+    sentences = read(
+        C, tmp_path, virtual, passive("v", "weld", "j9"), "<passive_joint/>"
+    )
+    (sentence,) = sentences
     assert "passive joint 'j9' (line 1)" in sentence and "'name' is missing" in sentence
     assert "weld" not in sentence and "'v'" not in sentence
 

@@ -59,7 +59,7 @@ QUATERNIONS = {
 @pytest.mark.parametrize("version", ["1.1", "1.2", None, "1.0"])
 def test_quaternions_are_read_as_urdfdom_does(numbers, version, tmp_path):
     text = robot(f'{XYZ} quat_xyzw="{numbers}"', version)
-    C, told = read(text)
+    C, messages = read(text)
     joint, inertia, (collision, visual) = urdfdom(text, tmp_path)
     b = C.frame("b")
     np.testing.assert_allclose(matrix(b.origin), joint, atol=1e-12)
@@ -67,17 +67,17 @@ def test_quaternions_are_read_as_urdfdom_does(numbers, version, tmp_path):
     for geometry, place in zip(b.geometries, (collision, visual), strict=True):
         np.testing.assert_allclose(matrix(geometry.pose), place, atol=1e-12)
     if version in ("1.1", "1.2"):
-        assert told == []
+        assert messages == []
     else:
-        (sentence,) = told
+        (sentence,) = messages
         assert "quat_xyzw is ignored (4 times): it is of URDF 1.1" in sentence
         np.testing.assert_array_equal(b.origin, [1, 2, 3, 1, 0, 0, 0])
 
 
 def test_quaternions_that_are_ignored_leave_the_angles(tmp_path):
     text = robot(f'{XYZ} rpy="0.1 0.2 0.3" quat_xyzw="no 1"', "1.0")
-    C, told = read(text)
-    assert len(told) == 1
+    C, messages = read(text)
+    assert len(messages) == 1
     joint, _, _ = urdfdom(text, tmp_path)
     np.testing.assert_allclose(matrix(C.frame("b").origin), joint, atol=1e-12)
 
@@ -131,8 +131,8 @@ def test_versions_that_are_unknown_are_told(version):
 @pytest.mark.parametrize("version", [" 1.1", "+1.1", "01.01"])
 def test_versions_that_urdfdom_reads(version, tmp_path):
     text = robot('quat_xyzw="0 0 1 1"', version)
-    C, told = read(text)
-    assert told == []
+    C, messages = read(text)
+    assert messages == []
     np.testing.assert_allclose(
         matrix(C.frame("b").origin), urdfdom(text, tmp_path)[0], atol=1e-12
     )
@@ -165,8 +165,8 @@ LIMITS = {
 
 @pytest.mark.parametrize("limit, want", LIMITS.values(), ids=LIMITS)
 def test_limits_of_acceleration_and_jerk(limit, want):
-    C, told = read(robot("", "1.2", limit))
-    assert told == []
+    C, messages = read(robot("", "1.2", limit))
+    assert messages == []
     assert (*C.max_acceleration, *C.max_jerk) == want
     assert C.max_velocity == [1]
 
