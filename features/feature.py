@@ -13,6 +13,12 @@ from jaxtyping import Float
 from posewise.robots.config import Config
 from posewise.robots.errors import ProblemWarning
 from posewise.robots.kinematics.forward import frame_quaternions
+from posewise.robots.kinematics.rounding import (
+    TOLERANCE,
+    is_coarse,
+    rounding_sentence,
+    rounding_step,
+)
 from posewise.robots.typing import Array, Frames, VectorLike
 from posewise.robots.validation import float_array, integer, number
 
@@ -28,7 +34,6 @@ from .errors import FeatureError
 from .evaluate import evaluate_symbol, make_quaternions_continuous
 from .linearized_feature import FeatureInputs
 from .quaternion_targets import unit_target
-from .rounding import TOLERANCE, is_coarse, rounding_sentence, rounding_step
 from .scaling import apply_scale_and_target
 from .symbol import PERIOD, Symbol
 from .typing import (

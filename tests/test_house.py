@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 
+@pytest.mark.long
 def test_imports_have_no_circles_and_go_one_way():
     graph = house.import_graph()
     assert house.circles(graph) == []
@@ -70,6 +71,7 @@ def test_docstrings_are_sentences():
     assert len(house.odd_docstrings()) < 20
 
 
+@pytest.mark.long
 def test_names_say_no_less_than_before():
     allowed = names.allowed()
     more = [

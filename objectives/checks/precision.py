@@ -5,11 +5,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 from jaxtyping import Float
 
-from posewise.features.rounding import is_coarse, rounding_sentence, rounding_step
 from posewise.robots.config import Config
 from posewise.robots.contact.world_scale import least_extent
 from posewise.robots.errors import first_few
 from posewise.robots.geometry.local_bounds import local_bounds
+from posewise.robots.kinematics.rounding import (
+    is_coarse,
+    rounding_sentence,
+    rounding_step,
+)
 from posewise.robots.world.frame import Geometry
 
 from ..objective import Objective

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from posewise.features.rounding import float_type
 from posewise.robots.config import Config
 from posewise.robots.contact.world_scale import WorldScale, least_extent
 from posewise.robots.errors import first_few
+from posewise.robots.kinematics.rounding import float_type
 
 from ..problem_spec import ProblemSpec
 

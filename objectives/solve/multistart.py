@@ -145,7 +145,7 @@ def _solutions_in_sequence(
 
     def solution(end: CertifiedResult, start: int) -> Solution:
         return _certified_solution(
-            frozen, compiled, end, settings, began, start, findings
+            spec, frozen, compiled, end, settings, began, start, findings
         )
 
     if settings.uses_newton_steps:
@@ -185,6 +185,7 @@ def _solutions_in_sequence(
 
 
 def _certified_solution(
+    spec: ProblemSpec,
     frozen: ProblemSpec,
     compiled: CompiledProblem,
     end: CertifiedResult,
@@ -193,7 +194,10 @@ def _certified_solution(
     start: int,
     findings: tuple[str, ...],
 ) -> Solution:
-    """Return the end of a solve as a solution, with what its path is between slices."""
+    """Return the end of a solve as a solution, with what its path is between slices.
+
+    Its world is that of the problem; its record has the world of the solve, frozen.
+    """
     result, certificate, data = end
     record = SolveRecord(
         frozen,
@@ -207,7 +211,7 @@ def _certified_solution(
     )
     seconds = time.perf_counter() - began
     return _make_solution(
-        frozen, result, record, settings.tolerance, seconds, start, findings
+        spec, result, record, settings.tolerance, seconds, start, findings
     )
 
 
@@ -229,14 +233,18 @@ def _with_enough_slices(
         if more == 1 or not solution.holds_in_slices:
             break
         slices = min(slices * more, MAX_FACTOR)
-        spec = refined_problem(coarse.spec, slices)
+        frozen = refined_problem(coarse.spec, slices)
         path = refined_path(coarse.spec, np.asarray(coarse.x, float), slices)
-        compiled = compile_chain(spec)
+        compiled = compile_chain(frozen)
         mu = settings.initial_penalty(1)
         options = replace(settings.options, mu=mu)
-        end = solve_certified(spec, compiled, path, options, settings, report_progress)
+        end = solve_certified(
+            frozen, compiled, path, options, settings, report_progress
+        )
+        spec = replace(frozen, config=solution.config)
         finer = _certified_solution(
-            spec, compiled, end, settings, began, solution.start, solution.findings
+            *(spec, frozen, compiled, end, settings),
+            *(began, solution.start, solution.findings),
         )
         if finer.status is Status.INTERRUPTED:
             return replace(solution, status=Status.INTERRUPTED)

@@ -103,6 +103,7 @@ def test_compilations_are_seen(compiled):
     assert len(compiled()) == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("call", ["solve", "starts"])
 @pytest.mark.parametrize("varied", VARIED)
 def test_varied_values_are_data(warm, compiled, varied, call):
@@ -180,6 +181,7 @@ FUNCTION_CALLS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("call", FUNCTION_CALLS)
 def test_functions_of_a_target_share_their_programs(compiled, call):
     """Without jit, a second call and a second function compile nothing."""

@@ -37,6 +37,7 @@ def drag(view, place) -> str:
     return view._text.content
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "is_certified", [pytest.param(True, marks=pytest.mark.slow), False]
 )

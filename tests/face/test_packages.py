@@ -63,7 +63,6 @@ def test_view_and_demo_take_packages(folder):
     pytest.importorskip("viser", reason="the viewer needs the extra viz")
     page, robot = folder / "page.html", folder / "task/r.urdf"
     option = ["--package", f"parts={folder}/elsewhere/x"]
-    with pytest.warns(UserWarning, match="none of this world is visual"):
-        assert main(["view", str(robot), *option, "--html", str(page)]) == 0
+    assert main(["view", str(robot), *option, "--html", str(page)]) == 0
     with pytest.raises(ConfigError, match="Give --tip"):
         load_robot(robot, None, 0, {"parts": folder / "elsewhere/x"})

@@ -189,6 +189,7 @@ def between_posts(several: bool) -> pw.Config:
     return C
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("several", [False, True])
 @pytest.mark.parametrize(
     "kind, target, scale, told",
@@ -250,6 +251,7 @@ PAIRED = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("symbol", PAIRED, ids=lambda s: s.name)
 def test_jacobians_of_pairs(symbol):
     """Jacobians equal finite differences and autodiff, apart and in penetration."""
@@ -418,6 +420,7 @@ def test_sums_of_many_worlds_and_slices_are_those_of_each(lanes, slices, several
     assert float(np.ptp(got[0])) > 0.01
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [pw.OT.eq, pw.OT.ineq, pw.OT.sos])
 def test_other_solvers_get_the_sum_itself(kind):
     """As an equation, a gap would be violated where nothing collides."""

@@ -110,6 +110,7 @@ SOURCES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("source", SOURCES)
 def test_a_changed_number_gives_another_symbol(source, tmp_path):
     fn, change = SOURCES[source](tmp_path)
@@ -150,6 +151,7 @@ def to_gap(C, feature) -> pw.KOMO:
     return komo
 
 
+@pytest.mark.long
 def test_every_solve_uses_the_present_number():
     C = slide()
     feature = pw.Feature(reads_global, ["tip"])

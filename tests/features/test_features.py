@@ -225,6 +225,7 @@ def symbols(long: set[str]) -> list:
 PUSHES = {symbol.name for symbol in PUSHING}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("symbol", symbols(PUSHES - {"physics", "slidingFriction"}))
 def test_jacobian_equals_autodiff_and_differences(symbol):
     C = prepared(symbol)

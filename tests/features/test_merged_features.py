@@ -40,6 +40,7 @@ def compared(komo: pw.KOMO, path: np.ndarray, atol: float) -> None:
     assert first == len(phi)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 def test_vectors(seed):
     """One problem has all symbols, orders and forms of scales."""
@@ -99,6 +100,7 @@ def bodies() -> pw.Config:
 PAIRS = [("box", "plank"), ("rod", "box"), ("wedge", "gem"), ("floor", "box")]
 
 
+@pytest.mark.long
 def test_sums_over_pairs():
     """Distances of pairs merge with the sum of all, and reach beyond its margin."""
     C = bodies()

@@ -102,6 +102,7 @@ METHODS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("margin", [0.0, 0.03])
 def test_all_methods_certify(method, margin):
@@ -174,6 +175,7 @@ def test_an_interrupt_ends_all_starts_and_problems(accepts_interrupts):
     assert not any(s.feasible for s in ends)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("where", ["_check", "_next_path"])
 def test_an_interrupt_while_a_path_is_certified_keeps_it(
     where, monkeypatch, accepts_interrupts
@@ -222,6 +224,7 @@ def two_links() -> pw.Config:
     return C
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("own, other", [(0.05, 0.0), (0.0, 0.05), (0.2, 0.1)])
 def test_links_of_one_robot_have_a_margin_of_their_own(own, other):
     C = two_links()
@@ -296,6 +299,7 @@ def check_values(komo, x, fraction, rows) -> None:
             np.testing.assert_allclose(values, np.stack(at), atol=1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fraction", [0.5, 0.2])
 def test_rows_between_slices_and_their_derivatives_by_coordinates(fraction):
     komo = mixed_rows(fraction)
@@ -369,6 +373,7 @@ def test_what_may_touch_overlaps_by_no_more_than_a_millimetre():
     assert -1e-3 <= solution.clearance().lower_bound < 1e-3
 
 
+@pytest.mark.long
 def test_a_slice_between_two_that_may_touch_is_judged_by_itself():
     """On the segments beside it the pair may touch."""
     allow = [("ball", "table", times) for times in ([0, 1.0], [1.4, 2.0])]
@@ -576,6 +581,7 @@ def test_clearance_of_carried_objects_needs_no_avoidance():
     assert told.pairs[0].frames == ("post", "cup") and told.distance < -0.05
 
 
+@pytest.mark.long
 def test_settings_of_the_world_between_solves_are_not_forgotten():
     """Sizes, ignored pairs and contact flags that change after a solve."""
     C = disc(wall=(0.0, 0.62))

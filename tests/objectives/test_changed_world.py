@@ -39,6 +39,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_counts_in_a_problem_that_was_made_before(change):
     C, D = world(), world()

@@ -61,6 +61,7 @@ def test_rows_and_jacobian(build):
     np.testing.assert_array_equal(again.indices, J.indices)
 
 
+@pytest.mark.long
 def test_rows_stand_in_the_order_of_objectives_then_slices():
     komo = mixed()
     nlp = komo.nlp()
@@ -138,6 +139,7 @@ def by_scipy(nlp: pw.NLP, method: str) -> np.ndarray:
     return result.x
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("build", "method"),
     [

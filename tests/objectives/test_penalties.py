@@ -41,6 +41,7 @@ def around_the_ball(q: list, cost: float, seconds: float) -> pw.KOMO:
     return komo
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("cost", "seconds", "q"),
     [
@@ -73,6 +74,7 @@ def test_inverse_kinematics_succeeds_at_any_weight_of_home(cost):
     assert np.mean([s.feasible for s in found]) > 0.7
 
 
+@pytest.mark.long
 def test_penalties_that_a_user_chooses_stay():
     komo = around_the_ball([1.0, 0.0, 0.0], 10.0, 1.0)
 

@@ -117,6 +117,7 @@ def test_motions_end_before_the_first_blocked_place(monkeypatch):
     np.testing.assert_array_equal(together, one_by_one)
 
 
+@pytest.mark.long
 def test_waypoints_are_kept():
     komo = across()
     way = [-0.2, -0.3]
@@ -154,6 +155,7 @@ def test_shared_coordinates_of_attachments_stay():
     assert np.abs(found[:, at[1]]).max() > 0.5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_solutions_from_detours_are_certified(seed):
     solution = across().solve(seed=seed, progress=False)

@@ -67,6 +67,7 @@ DERIVATIVES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("how", "is_jitted"),
     [
@@ -87,6 +88,7 @@ def test_derivatives_are_nan_out_of_reach(reach, how, is_jitted):
         assert np.isnan(got[..., :2]).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "how", [pytest.param("jacfwd", marks=pytest.mark.slow), "jacrev"]
 )
@@ -107,6 +109,7 @@ def test_a_bad_target_of_a_batch_spoils_no_other(reach, how):
         np.testing.assert_allclose(slopes[k], single, atol=1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "of_all",
     [
@@ -142,6 +145,7 @@ def test_a_status_has_no_tangent(reach):
     assert np.isfinite(pull((path, none))[0]).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("iterations", [1, 2, 4, 500])
 def test_converged_means_an_exact_solution(iterations):
     komo, tip = reaching()
@@ -165,6 +169,7 @@ def test_converged_means_an_exact_solution(iterations):
         assert (worst <= 1e-3) == (status in (Status.CONVERGED, Status.FEASIBLE))
 
 
+@pytest.mark.long
 def test_a_stationary_point_that_is_no_minimum_is_not_converged():
     """The hinge points away from the target: the distance has its maximum there."""
     komo, tip = turning()
@@ -176,6 +181,7 @@ def test_a_stationary_point_that_is_no_minimum_is_not_converged():
     assert is_minimum or np.isnan(slope[0, 0, :2]).all()
 
 
+@pytest.mark.long
 def test_kinks_and_flat_costs_have_the_derivatives_of_sensitivity():
     """One-sided at a limit without force, and of least norm where costs are flat."""
     komo, tip = turning(center=1.0)
@@ -196,6 +202,7 @@ def test_kinks_and_flat_costs_have_the_derivatives_of_sensitivity():
     np.testing.assert_allclose(forward[0, :, :2], np.linalg.pinv(J), atol=1e-2)
 
 
+@pytest.mark.long
 def test_the_best_of_some_starts():
     """The hinge's distance to its target has two minima, one at each limit."""
     komo, tip = turning(center=0.3)
@@ -231,6 +238,7 @@ def test_bad_numbers_of_starts_are_errors(name, value):
         komo.function(tip, **{name: value})
 
 
+@pytest.mark.long
 def test_training_through_targets_out_of_reach(reach):
     """An affine map from inputs to targets learns; at first many are out of reach."""
     rng = np.random.default_rng(0)

@@ -32,6 +32,7 @@ def reasons(C: pw.Config) -> dict[tuple[str, str], str]:
     return {(p.a, p.b): p.reason for p in C.ignore_default_collisions(samples=300)}
 
 
+@pytest.mark.long
 def test_fits_do_not_hide_collisions():
     C = folding_arm()
     assert C.collisions() == [] or C.collisions()[0][:2] != ("base", "wing")

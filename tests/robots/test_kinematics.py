@@ -147,6 +147,7 @@ def test_a_joint_value_is_read_off_its_own_motion(kind):
         )
 
 
+@pytest.mark.long
 def test_rotations_at_their_singular_points():
     for angle in (0.0, 1e-9, 1e-5, 1e-3, 1.0, np.pi - 1e-6, np.pi):
         v = angle * np.array([0.6, 0.0, 0.8])

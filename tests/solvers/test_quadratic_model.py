@@ -44,6 +44,7 @@ def random_rows(rng: np.random.Generator, n: int, count: int):
     return ResidualBlock(*map(jnp.asarray, arrays))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mu", [1.0, 1e4])
 def test_steps_minimise_the_model_within_bounds(mu):
     """Most reach the minimum; the number of passes is limited."""

@@ -182,6 +182,7 @@ LONG = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "case",
     [pytest.param(c, marks=[pytest.mark.slow] * (c in LONG)) for c in CASES],

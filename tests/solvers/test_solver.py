@@ -54,6 +54,7 @@ def test_banded_solve_equals_dense(T, width):
     np.testing.assert_allclose(x, want, atol=1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("shared", "single"),
     [((), ()), ((1,), ()), ((0, 3), ()), ((), (1, 3)), ((1,), (2,)), ((0, 2), (1, 3))],

@@ -45,6 +45,7 @@ def test_a_block_is_put_on_a_shelf(plan):
     assert "SOLVED" in plan.report()
 
 
+@pytest.mark.long
 def test_a_slice_is_no_time(plan):
     assert plan.doubts == ()
     last = plan.world_at(-1)
@@ -94,6 +95,7 @@ def test_a_start_in_a_wall_is_told():
     assert any("Move the start" in doubt for doubt in plan.doubts)
 
 
+@pytest.mark.long
 def test_a_place_beyond_reach_is_told():
     C = gantry_world()
     C.add_object("far", [pw.Box([0.2] * 3)], pose=[5, 0, 0.1, 1, 0, 0, 0])

@@ -117,6 +117,7 @@ def crowded() -> pw.Config:
     return C
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("place", "truth"), [p[1:] for p in PLACES],
                          ids=[p[0] for p in PLACES])  # fmt: skip
 def test_what_is_locked_or_a_robot_holds_nothing(place, truth):

@@ -289,6 +289,7 @@ def test_rows_tell_how_far_the_edge_is():
     assert (np.diff(rows[2:]) > 0).all()
 
 
+@pytest.mark.long
 def test_derivatives():
     C = world("box").copy()
     feature = logic.Stable("a").relaxed(C).feature
@@ -357,6 +358,7 @@ def test_rows_are_quick():
     assert min(times) < 5e-3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("tilt", [0.0, 0.004, 0.008, 0.0123, 0.02])
 def test_rows_count_how_far_a_tilted_cup_tips(tilt):
     """Lifted and tilted, it moves by the gap of its farthest contact, not the least."""

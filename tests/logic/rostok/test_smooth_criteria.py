@@ -128,6 +128,7 @@ def leaves(arrays) -> dict:
     return {n: jnp.asarray(getattr(arrays, n)) for n in FIELDS}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 def test_derivatives_are_those_of_finite_differences(seed):
     _, arrays = traces(TRACES, near=True)[seed]

@@ -66,6 +66,7 @@ def test_a_handle_reaches_into_the_range():
     assert not is_within(find_object(C, "pan"), np.zeros(3), RANGE)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "thing",
     [

@@ -8,8 +8,8 @@ import pytest
 
 import posewise as pw
 from posewise import FS, OT
-from posewise.features import rounding
 from posewise.objectives.checks.findings import find_problems
+from posewise.robots.kinematics import rounding
 
 LARGE = "Coordinates are too large for"
 

@@ -51,6 +51,7 @@ def least(solution: pw.Solution) -> float:
     return float(-whole[:, 0].max() - RADIUS)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("margin", MARGINS)
 def test_a_start_inside_of_a_margin(margin, depth):
@@ -87,6 +88,7 @@ def test_contact_has_no_tolerance(margin, distance, is_accepted):
         assert not komo.solve(progress=False).feasible
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("self_margin, is_accepted", [(0.02, True), (0.01, False)])
 def test_the_tolerance_is_that_of_each_pair(self_margin, is_accepted):
     """Two discs of one robot keep `self_margin`."""
@@ -107,6 +109,7 @@ def test_the_tolerance_is_that_of_each_pair(self_margin, is_accepted):
             assert not komo.solve(progress=False).feasible
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scale", [1.0, 10.0])
 @pytest.mark.parametrize("margin", MARGINS)
 @pytest.mark.parametrize("world", ["arm", "box"])
@@ -168,6 +171,7 @@ def test_a_goal_inside_of_a_margin(t, between, depth, is_accepted):
         assert f"come to 3 of 5 mm in slice {t}" in solution.message
 
 
+@pytest.mark.long
 def test_what_a_hand_holds_inside_of_a_margin():
     """A cup in a hand, 0.02 mm nearer to a post than the margin, is carried away."""
     C = disc(0.3)
@@ -180,6 +184,7 @@ def test_what_a_hand_holds_inside_of_a_margin():
     assert solution.feasible, solution.message
 
 
+@pytest.mark.long
 def test_replanning_from_a_state_on_the_margin():
     margin = 0.01
     C = disc(0.2)

@@ -121,6 +121,7 @@ def test_sizes_in_millimetres_are_told_once(case):
     assert [n for n in ("table", "box") if found and repr(n) in found[0]] == [*named]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("height", "says"),
     [
