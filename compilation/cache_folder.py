@@ -80,9 +80,9 @@ def _find_folder() -> None:
         return set_cache_dir(None, f"the environment has {VARIABLE}=0.")
     try:
         return set_cache_dir(
-            make_private(Path(named) if named else default_cache_dir())
+            make_private(Path(named).expanduser() if named else default_cache_dir())
         )
-    except OSError as error:
+    except (OSError, RuntimeError) as error:  # the latter for a user without a home
         logging.getLogger("posewise").info("No program is kept on disk: %s", error)
         return set_cache_dir(None, str(error))
 

@@ -29,7 +29,7 @@ def read_messages(file: Path) -> list[Message]:
         ImportError: for YAML without pyyaml; names the extra.
     """
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:
         raise LoadError(f"{file} cannot be read as text: {error}.") from error
     if len(text) > MAX_FILE_LENGTH:

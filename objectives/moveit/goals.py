@@ -17,7 +17,7 @@ from posewise.robots.kinematics.transforms import pose_multiply, quat_to_matrix
 from ..objective import OT
 from .messages import Message
 from .scene import PlanningScene
-from .shapes import IDENTITY, KINDS
+from .shapes import IDENTITY, kind_of_primitive
 
 EXACT = 2e-3
 """Tolerance up to which a constraint is an equality, met at its middle [m, rad]."""
@@ -138,8 +138,7 @@ def _position_rows(
 
 def _inner_box(message: Message) -> Float[np.ndarray, "3"]:
     """Return half the sizes of the largest box inside a primitive."""
-    kind = message.value("type", 1)
-    name = KINDS.get(kind, str(kind)).lower()
+    name = kind_of_primitive(message)
     sizes = message.numbers("dimensions").reshape(-1)
     if name == "box" and len(sizes) == 3:
         return sizes / 2

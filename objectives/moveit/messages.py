@@ -57,7 +57,10 @@ class Message:
 
     def number(self, key: str, default: float = 0.0) -> float:
         """Return a number."""
-        return float(self.numbers(key, [default]).reshape(-1)[0])
+        numbers = self.numbers(key, [default]).reshape(-1)
+        if len(numbers) != 1:
+            raise self.fail(key, "a number")
+        return float(numbers[0])
 
     def numbers(self, key: str, default: Any = ()) -> Float[np.ndarray, "*shape"]:
         """Return numbers as an array."""

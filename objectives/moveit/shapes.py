@@ -20,7 +20,7 @@ from posewise.robots.validation import CONVERSION_ERRORS, MAX_NUMBER, is_bounded
 
 from .messages import Message
 
-KINDS = {1: "box", 2: "sphere", 3: "cylinder", 4: "cone"}
+KINDS = {1: "box", 2: "sphere", 3: "cylinder", 4: "cone", 5: "prism"}
 """Types of `shape_msgs/SolidPrimitive`."""
 SHAPE_KEYS = {"primitive": "primitives", "mesh": "meshes", "plane": "planes"}
 """Keys of the shapes of each kind, in the order in which MoveIt numbers them."""
@@ -63,17 +63,24 @@ def read_shapes(obj: Message, skipped: list[str]) -> Iterator[SceneShape]:
                 skipped.append(f"{shape.key} ({error})")
 
 
+def kind_of_primitive(message: Message) -> str:
+    """Return the name of the type of a `SolidPrimitive`, in small letters."""
+    kind = message.text("type") or "1"
+    return (KINDS.get(int(kind), kind) if kind.isdecimal() else kind).lower()
+
+
 def primitive(message: Message) -> Shape:
     """Return the shape of a `SolidPrimitive`.
 
     Raises:
-        ConfigError: for sizes that do not fit.
+        ConfigError: for sizes that do not fit, and a prism.
         LoadError: for another type.
     """
-    kind = message.value("type", 1)
-    name = KINDS.get(kind, str(kind)).lower()
+    name = kind_of_primitive(message)
     sizes = message.numbers("dimensions").reshape(-1).tolist()
     count = {"box": 3, "sphere": 1, "cylinder": 2, "cone": 2}.get(name)
+    if name == "prism":
+        raise ConfigError("a prism, which posewise does not read; give it as a mesh")
     if count is None:
         raise message.fail("type", "box, sphere, cylinder or cone (1 to 4)")
     if len(sizes) != count:

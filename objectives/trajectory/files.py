@@ -101,7 +101,8 @@ def _write_csv(path: Path, arrays: TrajectoryArrays) -> None:
 
 
 def _read_csv(path: Path) -> TrajectoryArrays:
-    with path.open(newline="", encoding="utf-8") as stream:
+    # Spreadsheets write a mark of byte order first, which "utf-8-sig" leaves out.
+    with path.open(newline="", encoding="utf-8-sig") as stream:
         reader = csv.reader(stream)
         header = next(reader, [])
         rows = [(reader.line_num, row) for row in reader if row]
@@ -110,7 +111,9 @@ def _read_csv(path: Path) -> TrajectoryArrays:
     names = tuple(cell.removeprefix("position ") for cell in positions)
     expected = ["time", *(f"{word} {name}" for word in QUANTITIES for name in names)]
     first_columns, others = header[: len(expected)], header[len(expected) :]
-    if first_columns != expected or len(set(others)) < len(others):
+    has_joints = bool(names) or not others
+    is_known = first_columns == expected and len(set(others)) == len(others)
+    if not (is_known and has_joints):
         raise LoadError(
             f"{path}:1: the columns are {first_few(header)}; expected time, then"
             " 'position NAME' of each joint, then all velocities and accelerations,"
@@ -239,10 +242,13 @@ def coordinates_of_several(names: Sequence[str]) -> set[str]:
 
 def _read_json(path: Path) -> TrajectoryArrays:
     try:
-        message = json.loads(path.read_text(encoding="utf-8"))
+        message = json.loads(path.read_text(encoding="utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise LoadError(f"{path} is no JSON: {error}.") from None
     fields = message if isinstance(message, dict) else {}
+    # a RobotTrajectory of MoveIt holds one
+    inner = fields.get("joint_trajectory")
+    fields = inner if isinstance(inner, dict) else fields
     names, points = fields.get("joint_names"), fields.get("points")
     if not isinstance(names, list) or not isinstance(points, list):
         raise LoadError(

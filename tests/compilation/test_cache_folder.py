@@ -41,6 +41,7 @@ def test_programs_are_kept_by_default_without_a_setting_of_JAX(tmp_path):
     assert folder.stat().st_mode & 0o777 == 0o700
     chosen = tmp_path / "mine"
     assert ask(POSEWISE_CACHE=str(chosen)) == [str(chosen), "", None]
+    assert ask(POSEWISE_CACHE="~/mine", HOME=str(tmp_path)) == [str(chosen), "", None]
     said = "the environment has POSEWISE_CACHE=0."
     assert ask(POSEWISE_CACHE="0") == [None, said, None]
 

@@ -328,6 +328,32 @@ def test_json_leaves_joints_of_several_coordinates_out(tmp_path):
     np.testing.assert_array_equal(read.positions, written.positions[:, :1])
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".json"])
+def test_a_mark_of_byte_order_is_no_part_of_a_file(tmp_path, suffix):
+    written, file = trajectory(), tmp_path / f"motion{suffix}"
+    written.save(file)
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
+    read = Trajectory.load(file)
+    assert read.joint_names == written.joint_names
+    np.testing.assert_array_equal(read.positions, written.positions)
+
+
+def test_a_robot_trajectory_holds_a_joint_trajectory(tmp_path):
+    written, file = trajectory(), tmp_path / "motion.json"
+    written.save(file)
+    message = {"joint_trajectory": json.loads(file.read_text())}
+    file.write_text(json.dumps(message | {"multi_dof_joint_trajectory": {}}))
+    np.testing.assert_array_equal(Trajectory.load(file).positions, written.positions)
+
+
+@pytest.mark.parametrize("header", ["time,a", "time,a,velocity a"])
+def test_columns_without_any_position_are_refused(tmp_path, header):
+    file = tmp_path / "motion.csv"
+    file.write_text(f"{header}\n{','.join('0' * (header.count(',') + 1))}\n")
+    with pytest.raises(pw.LoadError, match="'position NAME' of each joint"):
+        Trajectory.load(file)
+
+
 NAMES = [
     *("robot:1", "robot:0", "arm:7", "a:b", "tf/hand", "a.b", "a b", " a ", "π", "手"),
     *("a,b", "it's", 'say "x"', "position a", "velocity a", "time", "slice", "#1", ""),

@@ -105,6 +105,7 @@ def test_operations_on_objects(tmp_path, name):
     assert centres(load_problem(tmp_path, world_of(*messages)).world) == expected
 
 
+PRISM = {"type": 5, "dimensions": [1.0]}
 SKIPPED = {
     "removed, but not there": ([op(REMOVE, "a")], {}, "REMOVE of object 'a'"),
     "moved, but not there": ([op(MOVE, "a")], {}, "MOVE of object 'a'"),
@@ -123,6 +124,14 @@ SKIPPED = {
         {"a": [[1, 0, 0]]},
         "unknown frame 'nowhere'",
     ),
+    "a prism": (
+        [
+            box("a", 1, 0, 0),
+            op(ADD, "b", primitives=[PRISM], primitive_poses=[pose(1, 0, 0)]),
+        ],
+        {"a": [[1, 0, 0]]},
+        "a prism, which posewise does not read",
+    ),
     "more poses than shapes": (
         [box("a", 1, 0, 0), box("a", 1, 0, 0, primitive_poses=[pose(1, 0, 0)] * 2)],
         {},
@@ -137,6 +146,14 @@ def test_operations_that_moveit_skips(tmp_path, name):
     with pytest.warns(UserWarning, match=words):
         problem = load_problem(tmp_path, world_of(*messages))
     assert centres(problem.world) == expected
+
+
+@pytest.mark.parametrize("kind", [[1, 1], {}, [[]]])
+def test_types_of_shapes_that_are_none(tmp_path, kind):
+    shape = {"type": kind, "dimensions": [1.0, 1.0, 1.0]}
+    obj = op(ADD, "a", primitives=[shape], primitive_poses=[pose(1, 0, 0)])
+    with pytest.raises(pw.LoadError, match="type is .*, expected a text"):
+        load_problem(tmp_path, world_of(obj))
 
 
 def test_an_unknown_operation(tmp_path):
