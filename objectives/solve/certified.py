@@ -4,8 +4,9 @@ A path has infinitely many configurations, and rows hold at some: in the slices,
 one place between each two of them. Where a solved path fails its check, the rows around
 ask for more distance, a row that does not see what is there moves to the deepest place,
 and the path is solved again from where it is (an exchange method of semi-infinite
-programming; Hettich and Kortanek 1993). Places and distances are data, so that nothing
-is compiled again.
+programming; Hettich and Kortanek 1993). Where rows exclude a goal that is a little
+inside of a margin, they ask for less at last. Places and distances are data, so that
+nothing is compiled again.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,6 +23,7 @@ from posewise.solvers.interruptible import ProgressCallback
 
 from ..chain.groups import ChainData, FeatureBatch
 from ..chain.modes import ModeSequence
+from ..clearance.avoidance import BUFFER
 from ..clearance.certificate import Certificate, Shortfall
 from ..planning.planned_starts import is_on_equations, planned_path
 from ..problem_spec import (
@@ -166,9 +168,15 @@ def _calls_for_goals(
     """Return whether starts lead to goals: this path or detours miss equations."""
     if not spec.is_certified:
         return False
+    return is_on_equations(spec) or _misses_goals(compiled, settings, end)
+
+
+def _misses_goals(
+    compiled: CompiledProblem, settings: SolveSettings, end: CertifiedResult
+) -> bool:
+    """Return whether a path violates equations."""
     y = np.asarray(end.result.y)[row_types(compiled) == EQ]
-    misses = np.abs(y).max(initial=0.0) > settings.tolerance
-    return is_on_equations(spec) or bool(misses)
+    return bool(np.abs(y).max(initial=0.0) > settings.tolerance)
 
 
 def solve_certified(
@@ -209,6 +217,7 @@ def solve_certified(
             if not _is_better(again, best, options.tolerance):
                 break
             best = again
+        best = _towards_goals(spec, compiled, best, options, settings, report_progress)
     except KeyboardInterrupt:
         status = np.asarray(int(Status.INTERRUPTED))
         return best._replace(result=best.result._replace(status=status))
@@ -251,6 +260,49 @@ def _exchange(
     end, certificate, data = best
     shortfalls = () if certificate is None else certificate.every
     data = tighten_rows(spec, compiled, data, shortfalls)
+    return _solve_again(spec, compiled, best, data, options, settings, report_progress)
+
+
+def _towards_goals(
+    spec: ProblemSpec,
+    compiled: CompiledProblem,
+    best: CertifiedResult,
+    options: Options,
+    settings: SolveSettings,
+    report_progress: ProgressCallback,
+) -> CertifiedResult:
+    """Return a path that meets goals which only the rows for distances exclude.
+
+    These aim at more than the margin, but goals may be a little inside of it. Where a
+    path is certified and misses equations, rows ask for what is accepted only.
+    """
+    is_near = best.result.violation <= 10 * settings.tolerance
+    is_interrupted = int(best.result.status) == Status.INTERRUPTED
+    is_missed = _is_kept(best) and _misses_goals(compiled, settings, best)
+    if is_interrupted or not (is_near and is_missed):
+        return best
+    data = loosen_rows(spec, compiled, best.data)
+    again = _solve_again(spec, compiled, best, data, options, settings, report_progress)
+    is_met = _is_kept(again) and not _misses_goals(compiled, settings, again)
+    return again if is_met else best
+
+
+def _is_kept(end: CertifiedResult) -> bool:
+    """Return whether a path is certified."""
+    return end.certificate is not None and end.certificate.is_kept
+
+
+def _solve_again(
+    spec: ProblemSpec,
+    compiled: CompiledProblem,
+    best: CertifiedResult,
+    data: ChainData,
+    options: Options,
+    settings: SolveSettings,
+    report_progress: ProgressCallback,
+) -> CertifiedResult:
+    """Solve from a path with other numbers of its rows."""
+    end = best.result
     least = settings.initial_penalty(1)
     mu = max(min(float(end.mu), MAX_PENALTY_GROWTH * least), least)
     again = solve_interruptible(
@@ -286,6 +338,20 @@ def tighten_rows(
     return data._replace(batches=tuple(batches))
 
 
+def loosen_rows(
+    spec: ProblemSpec, compiled: CompiledProblem, data: ChainData
+) -> ChainData:
+    """Return the data with rows for distances that ask for the accepted ones."""
+    batches, avoidance = list(data.batches), spec.avoidance
+    for row in _avoidance_rows(spec, compiled, data):
+        if avoidance is not None:
+            spare = BUFFER + avoidance.tolerance(row.slices)
+            target = np.array(batches[row.batch].target)
+            target[row.instance] = spare
+            batches[row.batch] = batches[row.batch]._replace(target=target)
+    return data._replace(batches=tuple(batches))
+
+
 class AvoidanceRow(NamedTuple):
     """A row for the distances in a slice, or at one place between two slices."""
 
@@ -296,6 +362,12 @@ class AvoidanceRow(NamedTuple):
     batch: int
     """Its batch in the data of the problem, and its instance there."""
     instance: int
+
+    @property
+    def slices(self) -> tuple[int, ...]:
+        """The slice that it is in, or those at both ends of its segment."""
+        t = self.segment
+        return (int(self.place),) if t is None else (t - 1, t)
 
 
 def _avoidance_rows(

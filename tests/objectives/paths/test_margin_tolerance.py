@@ -197,6 +197,32 @@ def test_a_goal_inside_of_a_margin(t, between, depth, is_accepted):
 
 
 @pytest.mark.long
+@pytest.mark.parametrize(
+    "margin, depth",
+    [
+        *((0.02, depth) for depth in (3e-4, 5e-4, 9e-4)),
+        *((0.005, depth) for depth in (3e-4, 4.9e-4)),
+        *((0.0, depth) for depth in (1e-16, 5e-6)),
+    ],
+)
+@pytest.mark.parametrize("symbol", [FS.qItself, FS.position])
+def test_rows_do_not_exclude_goals_inside_of_a_margin(symbol, margin, depth):
+    """They aim at 1 mm more than the margin, and their scale is that of the goal."""
+    komo = pw.KOMO(disc(0.3), 1, 6, 2)
+    komo.add_control_objective(2, 0.1)
+    goal = np.array([-RADIUS - margin + depth, 0.1, 0.0])
+    goal = goal[:2] if symbol is FS.qItself else goal
+    frames = [] if symbol is FS.qItself else ["disc"]
+    komo.add_objective([1.0], symbol, frames, OT.eq, target=goal)
+    komo.add_objective([1.0], FS.qItself, [], OT.eq, order=1)
+    komo.avoid_collisions(margin)
+    solution = komo.solve(progress=False)
+    assert solution.feasible and not solution.findings, solution.message
+    assert np.abs(solution.path[-1] - goal[:2]).max() < 1e-3
+    assert least(solution) >= margin - tolerance(margin)
+
+
+@pytest.mark.long
 def test_what_a_hand_holds_inside_of_a_margin():
     """A cup in a hand, 0.02 mm nearer to a post than the margin, is carried away."""
     C = disc(0.3)
