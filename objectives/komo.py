@@ -354,7 +354,8 @@ class KOMO:
         feasible only if a bound on how far bodies move proves that no pair comes nearer
         than its margin anywhere on it; see `Solution.clearance`. A tenth of the margin,
         at most 1 mm, may be missing, so that a path may begin where an inverse
-        kinematics at the same margin ends; without a margin, no contact is let pass.
+        kinematics at the same margin ends. Without a margin frames may touch, where an
+        overlap of up to 0.01 mm, which rounding leaves, counts as touching.
         With k_order 0 slices are separate poses, and nothing is between them.
 
         Args:

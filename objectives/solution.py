@@ -171,8 +171,8 @@ class Solution:
     def keeps_distances(self) -> bool:
         """Whether the distances that are required between slices are certified.
 
-        They may miss a tenth of their margin, at most 1 mm, as the start of a path does
-        that an inverse kinematics ended at.
+        They may miss a tenth of their margin, at most 1 mm and at least 0.01 mm, as the
+        start of a path does that an inverse kinematics ended at.
 
         False too where none are, as without `KOMO.avoid_collisions`.
         """

@@ -32,6 +32,10 @@ kinematics at the margin ends as much inside; larger values let paths come neare
 MAX_MARGIN_TOLERANCE = 1e-3
 """Distance that a path may miss of a large margin [m]: the tolerance of a row of scale
 1. Larger values let paths come nearer."""
+CONTACT_TOLERANCE = 1e-5
+"""Overlap up to which two frames are taken to touch [m]: distances of what stands on a
+table, or of an inverse kinematics that ends in contact, are no more exact. It is also
+what a path may miss of margins below ten times this. Larger values hide overlap."""
 FIRST_FRACTION = 0.5
 """Fraction of the way between two slices at which collisions are measured at first."""
 
@@ -75,9 +79,8 @@ class CollisionAvoidance:
 
     def tolerance(self, slices: Iterable[int]) -> float:
         """Return what any pair's distance may miss in some slices [m]."""
-        if self.touching(slices):
-            return 0.0
-        margins = np.array([self.margin, self.self_margin])
+        depth = [-TOUCH_DEPTH] if self.touching(slices) else []
+        margins = np.array([self.margin, self.self_margin, *depth])
         return float(np.min(margins - accepted_distances(margins)))
 
     def objectives(self, T: int) -> tuple[Objective, ...]:
@@ -124,10 +127,13 @@ class CollisionAvoidance:
 def accepted_distances(required: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
     """Return the distances with which required ones are taken to be kept [m].
 
-    They are less by the tolerance of margins, and never below contact: where no margin
-    is required, there is no tolerance.
+    They are less by the tolerance of margins, and never below contact, which rounding
+    and solvers only meet to `CONTACT_TOLERANCE`.
     """
-    return required - np.clip(MARGIN_TOLERANCE * required, 0.0, MAX_MARGIN_TOLERANCE)
+    tolerance = np.clip(
+        MARGIN_TOLERANCE * required, CONTACT_TOLERANCE, MAX_MARGIN_TOLERANCE
+    )
+    return required - tolerance
 
 
 def is_among(

@@ -58,10 +58,12 @@ def millimetres(distance: float, required: float) -> tuple[str, str]:
     ('4.98', '5.00')
     >>> millimetres(-0.0123, 0.0)
     ('-12.3', '0.0')
+    >>> millimetres(-1e-17, 0.0)
+    ('0.000000', '0.000000')
     """
     depth = 1e3 * abs(required - distance)
     digits = np.clip(np.ceil(-np.log10(max(depth, 1e-9))), 1, 6)
-    near, least = (f"{1e3 * x:.{int(digits)}f}" for x in (distance, required))
+    near, least = (f"{1e3 * x:z.{int(digits)}f}" for x in (distance, required))
     return near, least
 
 

@@ -4,11 +4,12 @@ A path has infinitely many configurations, and rows hold at some: in the slices,
 one place between each two of them. Where a solved path fails its check, the rows around
 ask for more distance, a row that does not see what is there moves to the deepest place,
 and the path is solved again from where it is (an exchange method of semi-infinite
-programming; Hettich and Kortanek 1993). Places and distances are data, so that nothing
-is compiled again.
+programming; Hettich and Kortanek 1993). Where rows exclude a goal that is a little
+inside of a margin, they ask for less at last. Places and distances are data, so that
+nothing is compiled again.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 from threading import Thread
@@ -20,9 +21,9 @@ from jaxtyping import Float
 from posewise.solvers import EQ, Options, Result, Status, solve_interruptible
 from posewise.solvers.interruptible import ProgressCallback
 
-from ..chain.groups import ChainData, FeatureBatch
+from ..chain.groups import ChainData
 from ..chain.modes import ModeSequence
-from ..clearance.certificate import Certificate, Shortfall
+from ..clearance.certificate import Certificate
 from ..planning.planned_starts import is_on_equations, planned_path
 from ..problem_spec import (
     CompiledProblem,
@@ -31,6 +32,7 @@ from ..problem_spec import (
     initial_paths,
     mode_sequence,
 )
+from .avoidance_rows import loosen_rows, tighten_rows
 from .goal_starts import goal_paths, row_types
 from .settings import SolveSettings
 from .warm_start import MAX_PENALTY_GROWTH
@@ -38,21 +40,6 @@ from .warm_start import MAX_PENALTY_GROWTH
 MAX_EXCHANGES = 6
 """Number of times that rows change and a path is solved again (count). Few paths that
 fail six checks pass a later one."""
-MAX_UNSEEN_DEPTH = 5e-3
-"""Depth of a shortfall up to which rows ask for more distance where they are [m]. A
-deeper one is something that the rows of its segment do not see, so that one moves."""
-RAISE_FACTOR = 2.0
-"""Ratio of the distance by which rows ask for more to what is missing between them.
-Larger values need fewer solves and make paths longer."""
-RAISED_RANGE = 0.5
-"""Distance on the path up to which rows ask for more, in slices: one row or two on each
-side of where something is missing. Larger values move parts of the path that are
-right."""
-LEAST_RAISE = 5e-4
-"""Smallest distance by which rows ask for more [m], so that few solves are needed."""
-MAX_RAISE = 0.02
-"""Largest distance that a row asks for beyond its margin [m]; collision rows do not see
-farther, see `features.collisions.MAX_COLLISION_SLACK`."""
 
 
 class CertifiedResult(NamedTuple):
@@ -166,9 +153,15 @@ def _calls_for_goals(
     """Return whether starts lead to goals: this path or detours miss equations."""
     if not spec.is_certified:
         return False
+    return is_on_equations(spec) or _misses_goals(compiled, settings, end)
+
+
+def _misses_goals(
+    compiled: CompiledProblem, settings: SolveSettings, end: CertifiedResult
+) -> bool:
+    """Return whether a path violates equations."""
     y = np.asarray(end.result.y)[row_types(compiled) == EQ]
-    misses = np.abs(y).max(initial=0.0) > settings.tolerance
-    return is_on_equations(spec) or bool(misses)
+    return bool(np.abs(y).max(initial=0.0) > settings.tolerance)
 
 
 def solve_certified(
@@ -209,6 +202,7 @@ def solve_certified(
             if not _is_better(again, best, options.tolerance):
                 break
             best = again
+        best = _towards_goals(spec, compiled, best, options, settings, report_progress)
     except KeyboardInterrupt:
         status = np.asarray(int(Status.INTERRUPTED))
         return best._replace(result=best.result._replace(status=status))
@@ -251,6 +245,49 @@ def _exchange(
     end, certificate, data = best
     shortfalls = () if certificate is None else certificate.every
     data = tighten_rows(spec, compiled, data, shortfalls)
+    return _solve_again(spec, compiled, best, data, options, settings, report_progress)
+
+
+def _towards_goals(
+    spec: ProblemSpec,
+    compiled: CompiledProblem,
+    best: CertifiedResult,
+    options: Options,
+    settings: SolveSettings,
+    report_progress: ProgressCallback,
+) -> CertifiedResult:
+    """Return a path that meets goals which only the rows for distances exclude.
+
+    These aim at more than the margin, but goals may be a little inside of it. Where a
+    path is certified and misses equations, rows ask for what is accepted only.
+    """
+    is_near = best.result.violation <= 10 * settings.tolerance
+    is_interrupted = int(best.result.status) == Status.INTERRUPTED
+    is_missed = _is_kept(best) and _misses_goals(compiled, settings, best)
+    if is_interrupted or not (is_near and is_missed):
+        return best
+    data = loosen_rows(spec, compiled, best.data)
+    again = _solve_again(spec, compiled, best, data, options, settings, report_progress)
+    is_met = _is_kept(again) and not _misses_goals(compiled, settings, again)
+    return again if is_met else best
+
+
+def _is_kept(end: CertifiedResult) -> bool:
+    """Return whether a path is certified."""
+    return end.certificate is not None and end.certificate.is_kept
+
+
+def _solve_again(
+    spec: ProblemSpec,
+    compiled: CompiledProblem,
+    best: CertifiedResult,
+    data: ChainData,
+    options: Options,
+    settings: SolveSettings,
+    report_progress: ProgressCallback,
+) -> CertifiedResult:
+    """Solve from a path with other numbers of its rows."""
+    end = best.result
     least = settings.initial_penalty(1)
     mu = max(min(float(end.mu), MAX_PENALTY_GROWTH * least), least)
     again = solve_interruptible(
@@ -263,70 +300,3 @@ def _exchange(
     )
     again = again._replace(iterations=end.iterations + again.iterations)
     return CertifiedResult(again, _check(spec, again), data)
-
-
-def tighten_rows(
-    spec: ProblemSpec,
-    compiled: CompiledProblem,
-    data: ChainData,
-    shortfalls: Iterable[Shortfall],
-) -> ChainData:
-    """Return the data with rows that ask for what a path is missing between slices."""
-    batches, rows = list(data.batches), [*_avoidance_rows(spec, compiled, data)]
-    for short in shortfalls:
-        place = short.segment - 1 + short.fraction
-        raised = max(RAISE_FACTOR * short.depth, LEAST_RAISE)
-        for row in rows:
-            if abs(row.place - place) <= RAISED_RANGE:
-                batches[row.batch] = _raised(batches[row.batch], row.instance, raised)
-            is_unseen = short.depth > MAX_UNSEEN_DEPTH and not short.is_in_slice
-            if is_unseen and row.segment == short.segment:
-                moved = _moved(batches[row.batch], row.instance, short.fraction)
-                batches[row.batch] = moved
-    return data._replace(batches=tuple(batches))
-
-
-class AvoidanceRow(NamedTuple):
-    """A row for the distances in a slice, or at one place between two slices."""
-
-    place: float
-    """Its place on the path, in slices."""
-    segment: int | None
-    """The segment that it is inside, by the slice at the end; None: in a slice."""
-    batch: int
-    """Its batch in the data of the problem, and its instance there."""
-    instance: int
-
-
-def _avoidance_rows(
-    spec: ProblemSpec, compiled: CompiledProblem, data: ChainData
-) -> Iterator[AvoidanceRow]:
-    """Yield the rows that keep distances along the path."""
-    for objective, parts in zip(spec.objectives, compiled.locations, strict=True):
-        if not objective.is_avoidance:
-            continue
-        for part in parts:
-            batch = data.batches[part.batch]
-            slices = np.asarray(batch.slices)[part.rows]
-            fractions = np.asarray(batch.fractions)
-            for t, index in zip(slices.tolist(), part.rows.tolist(), strict=True):
-                if objective.fraction is None:
-                    yield AvoidanceRow(t, None, part.batch, index)
-                else:
-                    place = t - 1 + float(fractions[index])
-                    yield AvoidanceRow(place, t, part.batch, index)
-
-
-def _raised(b: FeatureBatch, row: int, depth: float) -> FeatureBatch:
-    """Return the batch with one row that asks for a larger distance."""
-    # The row y - target <= 0 asks for a gap of minus the target beyond the margin.
-    target = np.array(b.target)
-    target[row] = np.maximum(target[row] - depth, -MAX_RAISE)
-    return b._replace(target=target)
-
-
-def _moved(b: FeatureBatch, row: int, fraction: float) -> FeatureBatch:
-    """Return the batch with one row at another place in its segment."""
-    fractions = np.array(b.fractions)
-    fractions[row] = fraction
-    return b._replace(fractions=fractions)

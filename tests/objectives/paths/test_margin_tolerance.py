@@ -21,8 +21,8 @@ DEPTHS = [2e-5, 2e-4, 2e-3]
 
 
 def tolerance(margin: float) -> float:
-    """Return a tenth of a margin, at most a millimetre."""
-    return min(0.1 * margin, 1e-3)
+    """Return a tenth of a margin, at most a millimetre and at least 0.01 mm [m]."""
+    return min(max(0.1 * margin, 1e-5), 1e-3)
 
 
 def disc(distance: float) -> pw.Config:
@@ -77,15 +77,40 @@ def test_a_start_inside_of_a_margin(margin, depth):
 
 
 @pytest.mark.parametrize(
-    "margin, distance, is_accepted", [(0.0, 1e-9, True), (0.0, -2e-5, False)]
+    "distance, is_accepted",
+    [
+        *((d, True) for d in (1e-9, -1e-16, -1e-12, -1e-7, -5e-6)),
+        *((d, False) for d in (-2e-5, -5e-4)),
+    ],
 )
-def test_contact_has_no_tolerance(margin, distance, is_accepted):
-    komo = path_from(disc(distance), margin)
+def test_contact_by_rounding_is_no_overlap(distance, is_accepted):
+    komo = path_from(disc(distance), 0.0)
     if is_accepted:
-        assert komo.solve(progress=False).feasible
+        solution = komo.solve(progress=False)
+        assert solution.feasible and not solution.findings, solution.message
         return
-    with pytest.warns(ProblemWarning, match=r"in collision: .* \(-0.02 of 0 mm\)"):
+    amount = rf"in collision: .* \({1e3 * distance:g} of 0 mm\)"
+    with pytest.warns(ProblemWarning, match=amount):
         assert not komo.solve(progress=False).feasible
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("height, size", [(0.74, 0.07), (0.12, 0.03), (0.37, 0.1)])
+def test_a_box_is_lifted_off_the_table_that_it_stands_on(height, size):
+    """Its distance is -9e-17, -3.5e-17 or 5.6e-17 m."""
+    C = pw.Config()
+    C.add_frame("lift", joint="transZ")
+    C.add_frame("table", position=[0, 0, height], shape=pw.Box([2, 2, 0.04]), contact=1)
+    place = [0, 0, height + 0.02 + size / 2]
+    C.add_frame("box", position=place, shape=pw.Box([0.05, 0.05, size]), contact=1)
+    C.attach("lift", "box")
+    assert abs(C.signed_distance("box", "table")[0]) < 1e-15
+    komo = pw.KOMO(C, 1, 6, 2)
+    komo.add_control_objective(2, 0.1)
+    komo.add_objective([1.0], FS.qItself, [], OT.eq, target=[0.1])
+    komo.avoid_collisions()
+    solution = komo.solve(progress=False)
+    assert solution.feasible and not solution.findings, solution.message
 
 
 @pytest.mark.long
@@ -172,6 +197,32 @@ def test_a_goal_inside_of_a_margin(t, between, depth, is_accepted):
 
 
 @pytest.mark.long
+@pytest.mark.parametrize(
+    "margin, depth",
+    [
+        *((0.02, depth) for depth in (3e-4, 5e-4, 9e-4)),
+        *((0.005, depth) for depth in (3e-4, 4.9e-4)),
+        *((0.0, depth) for depth in (1e-16, 5e-6)),
+    ],
+)
+@pytest.mark.parametrize("symbol", [FS.qItself, FS.position])
+def test_rows_do_not_exclude_goals_inside_of_a_margin(symbol, margin, depth):
+    """They aim at 1 mm more than the margin, and their scale is that of the goal."""
+    komo = pw.KOMO(disc(0.3), 1, 6, 2)
+    komo.add_control_objective(2, 0.1)
+    goal = np.array([-RADIUS - margin + depth, 0.1, 0.0])
+    goal = goal[:2] if symbol is FS.qItself else goal
+    frames = [] if symbol is FS.qItself else ["disc"]
+    komo.add_objective([1.0], symbol, frames, OT.eq, target=goal)
+    komo.add_objective([1.0], FS.qItself, [], OT.eq, order=1)
+    komo.avoid_collisions(margin)
+    solution = komo.solve(progress=False)
+    assert solution.feasible and not solution.findings, solution.message
+    assert np.abs(solution.path[-1] - goal[:2]).max() < 1e-3
+    assert least(solution) >= margin - tolerance(margin)
+
+
+@pytest.mark.long
 def test_what_a_hand_holds_inside_of_a_margin():
     """A cup in a hand, 0.02 mm nearer to a post than the margin, is carried away."""
     C = disc(0.3)
@@ -231,6 +282,7 @@ def test_in_single_precision():
         (-0.0123, 0.0, ("-12.3", "0.0"), "-12.3 of 0 mm"),
         (0.0049998, 0.005, ("4.9998", "5.0000"), "4.9998 of 5 mm"),
         (0.1, 0.12, ("100.0", "120.0"), "100 of 120 mm"),
+        (-9e-17, 0.0, ("0.000000", "0.000000"), "0 of 0 mm"),
     ],
 )
 def test_distances_are_told_apart(distance, required, texts, amount):
@@ -238,7 +290,7 @@ def test_distances_are_told_apart(distance, required, texts, amount):
     assert amount_of_required(distance, required) == amount
 
 
-def test_nothing_is_let_pass_without_a_margin():
-    required = np.array([-np.inf, -1e-3, 0.0, 1e-3, 0.1])
-    expected = [-np.inf, -1e-3, 0.0, 9e-4, 0.099]
+def test_accepted_distances():
+    required = np.array([-np.inf, -1e-3, 0.0, 5e-5, 1e-3, 0.1])
+    expected = [-np.inf, -1.01e-3, -1e-5, 4e-5, 9e-4, 0.099]
     np.testing.assert_allclose(accepted_distances(required), expected)
