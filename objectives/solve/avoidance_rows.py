@@ -17,10 +17,10 @@ MAX_UNSEEN_DEPTH = 5e-3
 """Depth of a shortfall up to which rows ask for more distance where they are [m]. A
 deeper one is something that the rows of its segment do not see, so that one moves."""
 RAISE_FACTOR = 2.0
-"""Ratio of the distance by which rows ask for more to what is missing [m/m].
+"""Ratio of the distance by which rows ask for more to what is missing between them.
 Larger values need fewer solves and make paths longer."""
 RAISED_RANGE = 0.5
-"""Distance on the path up to which rows ask for more, in slices: one row or two on each
+"""Distance on the path up to which rows ask for more [slices]: one row or two on each
 side of where something is missing. Larger values move parts of the path that are
 right."""
 LEAST_RAISE = 5e-4
