@@ -25,8 +25,13 @@ from .precision import full_matmul_precision
 
 CUSTOM_DERIVATIVES = "custom_jvp_call", "custom_vjp_call"
 """Primitives with a rule for derivatives, a new Python object in each trace."""
-JAX_SOURCES = f" at {Path(jax.__file__).parent}{os.sep}"
-"""Note of JAX about the source of functions in JAX, whose rules never change."""
+LIBRARY_SOURCES = tuple(
+    f" at {folder}{os.sep}"
+    for folder in (Path(jax.__file__).parent, Path(__file__).parents[1])
+)
+"""Notes of JAX about the source of functions in JAX and here, which never change."""
+_in_new_context = jax.make_user_context()
+"""Context of a trace: JAX reuses traces of inner functions only for an equal one."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,24 @@ def trace_function(fn: Callable[..., Any], *args: PyTree) -> TracedFunction:
         fn: the function.
         *args: arrays, or `jax.ShapeDtypeStruct`s.
     """
+    reader, closed, words = _read(fn, args)
+    if reader.has_inner_functions:
+        # JAX keeps their traces by identity: they may be of earlier numbers. It bounds
+        # how many it keeps. A new context for all functions would cost milliseconds.
+        with _in_new_context(object()):
+            reader, closed, words = _read(fn, args)
+    if reader.has_while_loop:
+        # Its derivatives fail here, with the function's name, rather than in a solve.
+        jax.eval_shape(_pull_back(closed), *args)
+    text = "".join(f"{len(word)}:{word}" for word in words)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return TracedFunction(digest, tuple(reader.opaque), closed, (fn, *args))
+
+
+def _read(
+    fn: Callable[..., Any], args: tuple[PyTree, ...]
+) -> tuple["_Reader", ClosedJaxpr, list[str]]:
+    """Trace a function; return the reader, the trace and its words."""
     # JAX keeps traces by the identity of the function, which hence is a new one.
     traced = jax.make_jaxpr(lambda *args: jnp.atleast_1d(fn(*args)))(*args)
     # A user may change an array in place.
@@ -76,9 +99,17 @@ def trace_function(fn: Callable[..., Any], *args: PyTree) -> TracedFunction:
         # The rules are read by what they compute.
         with suppress(Exception):
             words += reader.words(jax.make_jaxpr(_pull_back(closed))(*args))
-    text = "".join(f"{len(word)}:{word}" for word in words)
-    digest = hashlib.sha256(text.encode()).hexdigest()
-    return TracedFunction(digest, tuple(reader.opaque), closed, (fn, *args))
+    return reader, closed, words
+
+
+def _source(jaxpr: Any) -> str:
+    """Return JAX's note about the function that a trace is of."""
+    info = getattr(jaxpr, "debug_info", None)
+    return str(getattr(info, "func_src_info", ""))
+
+
+def _is_in_library(source: str) -> bool:
+    return any(folder in source for folder in LIBRARY_SOURCES)
 
 
 def _copy(const: Any) -> Any:
@@ -101,6 +132,9 @@ class _Reader:
     def __init__(self) -> None:
         self.opaque: list[Any] = []
         self.has_custom_derivatives = False
+        self.has_inner_functions = False
+        """Truth of: a user's loops, branches or jitted functions are called."""
+        self.has_while_loop = False
 
     def words(self, v: Any) -> Iterator[str]:
         """Return the words of a trace, or of a parameter of an operation."""
@@ -143,6 +177,8 @@ class _Reader:
 
     def operations(self, jaxpr: Jaxpr) -> Iterator[str]:
         """Return the words of all operations, variables by their order."""
+        # The outermost function is one of this module.
+        self.has_inner_functions |= not _is_in_library(_source(jaxpr))
         names: dict[Any, str] = {}
 
         def name(atom: Any) -> str:
@@ -160,12 +196,11 @@ class _Reader:
         for eqn in jaxpr.eqns:
             atoms = " ".join(map(name, (*eqn.invars, *eqn.outvars)))
             yield f"{eqn.primitive.name} {atoms}"
+            self.has_while_loop |= eqn.primitive.name == "while"
             is_custom = eqn.primitive.name in CUSTOM_DERIVATIVES
             if is_custom:
-                call = eqn.params.get("call_jaxpr")
-                info = getattr(getattr(call, "jaxpr", None), "debug_info", None)
-                source = str(getattr(info, "func_src_info", ""))
-                self.has_custom_derivatives |= JAX_SOURCES not in source
+                source = _source(getattr(eqn.params.get("call_jaxpr"), "jaxpr", None))
+                self.has_custom_derivatives |= not _is_in_library(source)
                 yield source.partition(" at ")[0]
             for key, value in sorted(eqn.params.items()):
                 # Messages that are printed are no part of what is computed.

@@ -1,6 +1,9 @@
 """Symbols of functions that users write."""
 
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from textwrap import shorten
 from typing import Any
 from weakref import WeakValueDictionary
@@ -20,16 +23,36 @@ _SYMBOLS: WeakValueDictionary[tuple[TracedFunction, str], Symbol] = (
 )
 """Symbols of traces, so that functions that compute the same share their programs."""
 
+_TRACED: ContextVar[dict[tuple[Symbol, int], Symbol] | None] = ContextVar(
+    "traced", default=None
+)
+"""Symbols of what functions compute, within `tracing_once`."""
+
 
 def custom_symbol(fn: PoseFunction, frames: int) -> Symbol:
     """Return the symbol of a user's function of poses."""
     name = getattr(fn, "__name__", "custom")
-    # What jax.jit returns is traced once, whatever the function within reads later.
-    inner = getattr(fn, "__wrapped__", fn) if isinstance(fn, jax.stages.Wrapped) else fn
     # It may read any part of its poses.
     return Symbol(
-        inner, name, frames=(frames, frames), is_custom=True, uses_quaternions=True
+        fn, name, frames=(frames, frames), is_custom=True, uses_quaternions=True
     )
+
+
+@contextmanager
+def tracing_once() -> Iterator[None]:
+    """Trace each function only once within, if it reads the same or not.
+
+    One problem has one trace of each function, also of a function that computes
+    something else each time, such as one that draws random numbers.
+    """
+    if _TRACED.get() is not None:
+        yield
+        return
+    token = _TRACED.set({})
+    try:
+        yield
+    finally:
+        _TRACED.reset(token)
 
 
 def traced_symbol(symbol: Symbol, frames: int) -> Symbol:
@@ -42,11 +65,20 @@ def traced_symbol(symbol: Symbol, frames: int) -> Symbol:
     Raises:
         FeatureError: for a function that fails, or returns no rows.
     """
+    traced = _TRACED.get()
+    if traced is None:
+        return _trace(symbol, frames)
+    if (symbol, frames) not in traced:
+        traced[symbol, frames] = _trace(symbol, frames)
+    return traced[symbol, frames]
+
+
+def _trace(symbol: Symbol, frames: int) -> Symbol:
     dtype = jnp.result_type(float)
     shapes: Any = (jax.ShapeDtypeStruct(s, dtype) for s in ((3, 3), (3,), (4,)))
     pose = Pose(*shapes)
     try:
-        traced = trace_function(symbol.fn, *[pose] * frames)
+        traced = trace_function(_Rows(symbol.fn, symbol.name), *[pose] * frames)
     except (ConfigError, FeatureError):
         raise
     except Exception as error:
@@ -61,3 +93,29 @@ def traced_symbol(symbol: Symbol, frames: int) -> Symbol:
         )
     new = replace(symbol, fn=traced, dim=traced.shape[0], is_custom=False)
     return _SYMBOLS.setdefault((traced, symbol.name), new)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """A user's function, with its result as rows of the numbers of this process."""
+
+    fn: Callable[..., Any]
+    name: str
+
+    def __call__(self, *poses: Pose) -> jax.Array:
+        y = self.fn(*poses)
+        parts = y if type(y) in (list, tuple) and y else [y]
+        try:
+            rows = jnp.concatenate([jnp.atleast_1d(jnp.asarray(a)) for a in parts])
+        except (TypeError, ValueError) as error:
+            raise FeatureError(
+                f"{self.name}: the function returned {shorten(repr(y), 200)}, expected"
+                " an array (D,), or a list of numbers or rows."
+            ) from error
+        if jnp.iscomplexobj(rows):
+            raise FeatureError(
+                f"{self.name}: the function returned complex numbers ({rows.dtype}),"
+                " expected real ones: return its real and imaginary parts as rows."
+            )
+        # Integers and truth values have no derivatives: those of the rows are zero.
+        return rows.astype(jnp.result_type(float))

@@ -7,6 +7,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from jaxtyping import Float
 
+from posewise.features.custom_symbol import tracing_once
 from posewise.robots.config import Config
 from posewise.robots.contact.world_scale import WorldScale
 from posewise.robots.kinematics.manifold import integrate
@@ -192,6 +193,7 @@ def mode_sequence(spec: ProblemSpec) -> ModeSequence:
     return modes
 
 
+@tracing_once()
 def compile_chain(spec: ProblemSpec) -> CompiledProblem:
     """Return the problem as the solver sees it, with the present state before slice 0.
 

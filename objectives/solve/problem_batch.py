@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from posewise.features.custom_symbol import tracing_once
 from posewise.features.quaternion_targets import unit_target
 from posewise.robots.validation import float_array, require_finite
 
@@ -60,6 +61,7 @@ class ProblemBatch:
         return self.data(0).prefix.dtype
 
 
+@tracing_once()
 def make_problem_batch(
     specs: Sequence[ProblemSpec],
     targets: Mapping[Objective, Any],

@@ -6,12 +6,15 @@ import pickle
 import types
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import posewise as pw
 from posewise import OT
 from posewise.features.custom_symbol import custom_symbol, traced_symbol
+from posewise.features.errors import FeatureError
+from posewise.features.symbol import Pose
 
 LIMIT = 1.0
 ARRAY = np.ones(3)
@@ -173,3 +176,124 @@ def test_every_solve_uses_the_present_number():
         assert path_to(np.zeros(1)) == pytest.approx(1.0)
     finally:
         set_global(1.0)
+
+
+def one(x):
+    return x * 0 + LIMIT
+
+
+jitted = jax.jit(one)
+
+
+class JittedGap:
+    """With jitted methods, whose object is static."""
+
+    @functools.partial(jax.jit, static_argnums=0)
+    def __call__(self, pose):
+        return pose.p[:1] - LIMIT
+
+    @functools.partial(jax.jit, static_argnums=0)
+    def method(self, pose):
+        return pose.p[:1] - LIMIT
+
+
+def minus_jitted(pose):
+    return pose.p[:1] - jitted(pose.p[:1])
+
+
+INNER = {
+    "fori_loop": lambda p: p.p[:1] - jax.lax.fori_loop(0, 3, lambda_of_index, p.p[:1]),
+    "scan": lambda p: p.p[:1] - jax.lax.scan(step, p.p[:1], None, length=3)[0],
+    "cond": lambda p: p.p[:1] - jax.lax.cond(p.p[1] > -5, one, one, p.p[:1]),
+    "checkpoint": lambda p: p.p[:1] - jax.checkpoint(one)(p.p[:1]),
+    "nested jit": minus_jitted,
+    "vmapped jit": lambda p: p.p[:1] - jax.vmap(jitted)(p.p[:1]),
+    "jit of jit": jax.jit(jax.jit(minus_jitted)),
+    "partial of jit": functools.partial(
+        jax.jit(lambda zero, p: p.p[:1] - LIMIT + zero), 0.0
+    ),
+    "jitted call": JittedGap(),
+    "jitted method": JittedGap().method,
+}
+
+
+def lambda_of_index(_, x):
+    return one(x)
+
+
+def step(carry, _):
+    return one(carry), None
+
+
+@pytest.mark.parametrize("name", INNER)
+def test_functions_within_a_function_are_read_again(name):
+    assert row_at_zero(INNER[name]) == [-1.0]
+    set_global(2.0)
+    try:
+        assert row_at_zero(INNER[name]) == [-2.0]
+    finally:
+        set_global(1.0)
+
+
+def test_functions_of_jax_are_not_traced_again():
+    calls = []
+
+    def fn(pose):
+        calls.append(pose)
+        return jnp.where(pose.p > 0, jnp.clip(pose.p, -1, 1), jnp.linalg.norm(pose.p))
+
+    row_at_zero(fn)
+    assert len(calls) == 1
+
+
+RESULTS = {
+    "integers": (lambda p: np.array([1, 2]), [1, 2]),
+    "rounded": (lambda p: jnp.round(p.p).astype(int), [0, 0, 0]),
+    "truth values": (lambda p: p.p > -1, [1, 1, 1]),
+    "one number": (lambda p: p.p[0] + 1, [1]),
+    "numbers": (lambda p: [p.p[0] - 1, 2], [-1, 2]),
+    "rows": (lambda p: (p.p[:2] - 1, p.p[0]), [-1, -1, 0]),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_results_become_rows_of_numbers(name):
+    fn, rows = RESULTS[name]
+    assert row_at_zero(fn) == rows
+
+
+REFUSED = {
+    "complex": (lambda p: p.p * 1j, "complex numbers"),
+    "mapping": (lambda p: {"a": p.p}, "expected an array"),
+    "matrices": (lambda p: [p.R, p.R], r"shape \(6, 3\), expected \(D,\)"),
+    "loop without length": (
+        lambda p: jax.lax.while_loop(lambda x: x[0] < 0, lambda x: x + 1, p.p),
+        "fori_loop",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_results_without_rows_or_derivatives_are_refused(name):
+    fn, message = REFUSED[name]
+    with pytest.raises(FeatureError, match=f"^<lambda>: the function .*{message}"):
+        traced_symbol(custom_symbol(fn, 1), 1)
+
+
+@pytest.mark.long
+def test_a_batch_has_one_trace_of_a_function():
+    numbers = iter(range(1, 100))
+    C = slide()
+    komo = to_gap(C, lambda p: p.p[:1] - next(numbers) * 0.1)
+    worlds = [C, C.copy(), C.copy()]
+    first, *others = (
+        s.path[0, 0] for s in komo.solve_batch(worlds=worlds, progress=False)
+    )
+    assert first > 0.05
+    assert others == [first, first]
+
+
+def row_at_zero(fn) -> list[float]:
+    symbol = traced_symbol(custom_symbol(fn, 1), 1)
+    pose = Pose(np.eye(3), np.zeros(3), np.array([1.0, 0, 0, 0]))
+    return symbol.fn(pose).tolist()
