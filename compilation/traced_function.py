@@ -8,7 +8,7 @@ compute the same, and equal ones share compiled programs.
 import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -30,8 +30,11 @@ LIBRARY_SOURCES = tuple(
     for folder in (Path(jax.__file__).parent, Path(__file__).parents[1])
 )
 """Notes of JAX about the source of functions in JAX and here, which never change."""
-_in_new_context = jax.make_user_context()
-"""Context of a trace: JAX reuses traces of inner functions only for an equal one."""
+_in_new_context: Callable[[object], AbstractContextManager[Any]] = (
+    jax.make_user_context() if hasattr(jax, "make_user_context") else nullcontext
+)
+"""Context of a trace: JAX reuses traces of inner functions only for an equal one. In
+versions without contexts they are reused, whatever the functions read."""
 
 
 @dataclass(frozen=True)

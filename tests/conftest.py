@@ -55,7 +55,8 @@ def pytest_configure(config):
     """Order files by their time, and limit that of cases where only core ones run."""
     if not hasattr(config, "workerinput"):
         empty_if_large()
-    config.pluginmanager.register(LongestFirst(config))
+    if config.pluginmanager.hasplugin("cacheprovider"):
+        config.pluginmanager.register(LongestFirst(config))
     if config.getoption("markexpr") == "core":
         config.pluginmanager.register(CoreTimeLimit())
 

@@ -1,4 +1,4 @@
-"""Which cases `make test` runs, in which order, and for how long."""
+"""Cases of `make test`, their order and their limit of time."""
 
 from types import SimpleNamespace
 
@@ -58,8 +58,8 @@ def test_a_core_case_over_its_limit_fails(limit, outcome):
 
 
 def test_files_that_took_longest_come_first():
-    kept = {KEY: {"a.py": 1.0, "b.py": 9.0}}
-    cache = SimpleNamespace(get=kept.get, set=kept.__setitem__)
+    stored = {KEY: {"a.py": 1.0, "b.py": 9.0}}
+    cache = SimpleNamespace(get=stored.get, set=stored.__setitem__)
     order = LongestFirst(SimpleNamespace(cache=cache))
     items = [Case("a.py::x"), Case("b.py::x"), Case("a.py::y"), Case("new.py::z")]
     order.pytest_collection_modifyitems(items)
@@ -67,4 +67,4 @@ def test_files_that_took_longest_come_first():
     assert names == ["new.py::z", "b.py::x", "a.py::x", "a.py::y"]
     order.pytest_runtest_logreport(SimpleNamespace(nodeid="a.py::x", duration=20.0))
     order.pytest_sessionfinish(SimpleNamespace(config=object()))
-    assert kept[KEY] == {"a.py": 20.0, "b.py": 9.0}
+    assert stored[KEY] == {"a.py": 20.0, "b.py": 9.0}
