@@ -4,6 +4,8 @@ They may be missing or moved in another version of JAX. Programs are then compil
 `jax.jit` alone, see `uses_plain_jit`.
 """
 
+from contextlib import suppress
+
 # Each name is imported where a type checker sees it and looked up as an attribute of
 # this module, so that a missing one breaks neither the import nor plain `jax.jit`.
 try:
@@ -21,3 +23,15 @@ try:
     MISSING = ""
 except (ImportError, AttributeError) as error:
     MISSING = str(error)
+
+
+def clear_traces() -> None:
+    """Drop JAX's traces of inner functions; compiled programs remain.
+
+    JAX drops the oldest of most traces, but none of these while the function lives.
+    """
+    # Without this interface they remain, some 20 kB for each trace.
+    with suppress(ImportError, AttributeError):
+        from jax._src.interpreters.partial_eval import trace_to_jaxpr
+
+        trace_to_jaxpr.cache_clear()

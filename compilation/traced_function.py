@@ -6,6 +6,7 @@ compute the same, and equal ones share compiled programs.
 """
 
 import hashlib
+import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -22,6 +23,7 @@ from jaxtyping import PyTree
 
 from .fingerprint import SCALAR_TYPES, NotFingerprintable, fingerprint
 from .precision import full_matmul_precision
+from .private_jax import clear_traces
 
 CUSTOM_DERIVATIVES = "custom_jvp_call", "custom_vjp_call"
 """Primitives with a rule for derivatives, a new Python object in each trace."""
@@ -35,6 +37,12 @@ _in_new_context: Callable[[object], AbstractContextManager[Any]] = (
 )
 """Context of a trace: JAX reuses traces of inner functions only for an equal one. In
 versions without contexts they are reused, whatever the functions read."""
+
+_new_contexts = itertools.count(1)
+"""Numbers of new contexts, from 1."""
+MAX_KEPT_TRACES = 1000
+"""Number of new contexts after which their traces are dropped; fewer take less memory
+(20 kB each), and functions of JAX are traced again more often."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +84,10 @@ def trace_function(fn: Callable[..., Any], *args: PyTree) -> TracedFunction:
     """
     reader, closed, words = _read(fn, args)
     if reader.has_inner_functions:
-        # JAX keeps their traces by identity: they may be of earlier numbers. It bounds
-        # how many it keeps. A new context for all functions would cost milliseconds.
+        # JAX keeps their traces by identity: they may be of earlier numbers. A new
+        # context for all functions would cost milliseconds.
+        if next(_new_contexts) % MAX_KEPT_TRACES == 0:
+            clear_traces()
         with _in_new_context(object()):
             reader, closed, words = _read(fn, args)
     if reader.has_while_loop:

@@ -299,13 +299,14 @@ class Feature:
         `hessian`.
         """
         g = self.bind(C)
-        # A user's function may be called with numbers of any precision.
-        symbol = self.symbol if self.symbol.is_custom else g.symbol
         K = C.kinematics()
         slices, steps = self.order + 1, self._time_steps(tau)
 
         def phi(q: Float[Array, "*slices nq"]) -> Float[jax.Array, " rows"]:
             Q = jnp.asarray(q).reshape(slices, K.nq)
+            # The trace of a user's function is of one precision.
+            is_traced = not self.symbol.is_custom or Q.dtype == jnp.result_type(float)
+            symbol = g.symbol if is_traced else self.symbol
             frames = K.forward_pass(Q).frames
             R, p = frames.R[:, g.frames], frames.p[:, g.frames]
             quats = jnp.zeros((*p.shape[:2], 4), Q.dtype)

@@ -12,6 +12,7 @@ import pytest
 
 import posewise as pw
 from posewise import OT
+from posewise.compilation import traced_function
 from posewise.features.custom_symbol import custom_symbol, traced_symbol
 from posewise.features.errors import FeatureError
 from posewise.features.symbol import Pose
@@ -244,6 +245,15 @@ def test_functions_of_jax_are_not_traced_again():
 
     row_at_zero(fn)
     assert len(calls) == 1
+
+
+def test_traces_of_inner_functions_are_dropped(monkeypatch):
+    partial_eval = pytest.importorskip("jax._src.interpreters.partial_eval")
+    monkeypatch.setattr(traced_function, "MAX_KEPT_TRACES", 5)
+    symbol = custom_symbol(minus_jitted, 1)
+    for _ in range(40):
+        traced_symbol(symbol, 1)
+    assert partial_eval.trace_to_jaxpr.cache_info().currsize < 60
 
 
 RESULTS = {
