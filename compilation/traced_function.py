@@ -9,9 +9,10 @@ import hashlib
 import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +33,6 @@ LIBRARY_SOURCES = tuple(
     for folder in (Path(jax.__file__).parent, Path(__file__).parents[1])
 )
 """Notes of JAX about the source of functions in JAX and here, which never change."""
-_in_new_context: Callable[[object], AbstractContextManager[Any]] = (
-    jax.make_user_context() if hasattr(jax, "make_user_context") else nullcontext
-)
-"""Context of a trace: JAX reuses traces of inner functions only for an equal one. In
-versions without contexts they are reused, whatever the functions read."""
-
 _new_contexts = itertools.count(1)
 """Numbers of new contexts, from 1."""
 MAX_KEPT_TRACES = 1000
@@ -88,7 +83,7 @@ def trace_function(fn: Callable[..., Any], *args: PyTree) -> TracedFunction:
         # context for all functions would cost milliseconds.
         if next(_new_contexts) % MAX_KEPT_TRACES == 0:
             clear_traces()
-        with _in_new_context(object()):
+        with _trace_context()(object()):
             reader, closed, words = _read(fn, args)
     if reader.has_while_loop:
         # Its derivatives fail here, with the function's name, rather than in a solve.
@@ -96,6 +91,16 @@ def trace_function(fn: Callable[..., Any], *args: PyTree) -> TracedFunction:
     text = "".join(f"{len(word)}:{word}" for word in words)
     digest = hashlib.sha256(text.encode()).hexdigest()
     return TracedFunction(digest, tuple(reader.opaque), closed, (fn, *args))
+
+
+@cache
+def _trace_context() -> Callable[[object], AbstractContextManager[Any]]:
+    """Return the context of traces: JAX reuses inner traces only for an equal value.
+
+    It is made when it is first needed, since functions compiled before are compiled
+    again then.
+    """
+    return jax.make_user_context()
 
 
 def _read(
