@@ -13,6 +13,7 @@ from posewise.features import FS, Feature
 from posewise.robots.config import Config
 from posewise.robots.errors import ProblemWarning
 from posewise.robots.typing import FrameName, Frames
+from posewise.robots.validation import number
 
 from ..checks.doubts import impediments, warn_of_doubts
 from ..checks.precision import coarse_coordinates
@@ -117,6 +118,8 @@ def solve_placement(
         if isinstance(c, tuple) and c[1] is OT.ineq
     ]
     corners = default_region(world, names) if region is None else check_region(region)
+    positive = ("a number > 0", lambda x: x > 0, ObjectiveError)
+    tolerance = number("tolerance", tolerance, *positive)
     doubts = (
         *movables_in_millimetres(world, names),
         *doubtful_signs(bounds),

@@ -95,7 +95,8 @@ def _refined_objectives(
             scaled = np.array(weights) * float(factor) ** o.feature.order
             index = np.searchsorted(o.slices, np.array(slices) // factor)
             weights = tuple(scaled[np.minimum(index, len(scaled) - 1)].tolist())
-        result.append(replace(o, slices=slices, weights=weights))
+        source = o.source or o
+        result.append(replace(o, slices=slices, weights=weights, source=source))
     return tuple(result)
 
 

@@ -14,7 +14,7 @@ from ..problem_spec import ProblemSpec
 def objective_index(spec: ProblemSpec, wrt: Objective) -> int:
     """Return the index of an objective among those of a problem."""
     for i, objective in enumerate(spec.objectives):
-        if objective is wrt:
+        if objective is wrt or objective.source is wrt:
             return i
     raise ObjectiveError(
         f"wrt is {wrt!r}, expected one of this problem's objectives, as add_objective"

@@ -469,7 +469,7 @@ MISTAKES = {
         lambda: path(arm(position=[0.9, 0.2, 0]), margin=0.0).solve(),
         WARNING,
         "'tip' and 'box'",
-        "move the start",
+        "Move the start away",
     ),
     "a target beyond reach": mistake(
         lambda: pose(arm(), FS.position, ["tip"], target=[1.2, 0, 0]).solve(),
