@@ -78,7 +78,11 @@ def test_a_closed_chain_opens_between_slices_only_as_far_as_it_may():
     assert bounded.feasible and len(bounded.path) == 6
     (deviation,) = bounded.deviations
     assert deviation.amount == pytest.approx(wide, rel=0.02)
-    tight = carry(between=wide / 10).solve(progress=False)
+    komo = carry(between=wide / 10)
+    tight = komo.solve(progress=False)
+    goal = next(o for o in komo.objectives if o.name == "position(a_tip)")
+    slopes = tight.sensitivity(goal).path
+    assert slopes.shape == (*tight.path.shape, 3) and np.isfinite(slopes).all()
     assert tight.feasible and tight.status in (Status.CONVERGED, Status.FEASIBLE)
     assert len(tight.path) % 6 == 0 and 18 <= len(tight.path) <= 36
     assert len(tight.tau) == len(tight.path) and tight.times[-1] == pytest.approx(1.0)
