@@ -29,6 +29,7 @@ def test_circles_and_upward_imports_are_found():
     assert house.upward_imports(graph) == found
 
 
+@pytest.mark.long
 def test_public_arguments_are_typed():
     arguments = list(house.public_arguments())
     untyped = [name for name, is_untyped in arguments if is_untyped]

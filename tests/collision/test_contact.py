@@ -197,6 +197,7 @@ IN_FLOAT32 = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cores", IN_FLOAT32, ids=lambda c: pair_name(c))
 def test_float32(cores):
     """Distances, points, normals and derivatives stay float32 and near float64's."""

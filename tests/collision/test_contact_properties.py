@@ -66,6 +66,7 @@ def solve_all(*pairs: tuple[Body, Body]) -> list[Contact]:
     return [jax.tree.map(lambda x, k=k: x[part(k)], out) for k in range(len(pairs))]
 
 
+@pytest.mark.long
 @property_of(30)
 def test_contact_is_symmetric(seed, pair):
     """Exchanging A and B exchanges the points and negates the normal."""
@@ -159,6 +160,7 @@ def degenerate(body: Body, rng: np.random.Generator) -> Body:
     return body._replace(core=core, radius=body.radius * rng.choice([0.0, 1.0]))
 
 
+@pytest.mark.long
 @property_of(40)
 def test_degenerate_bodies_have_finite_contacts(seed, pair):
     a, b = random_pairs(pair, seed, n=2 * FEW)

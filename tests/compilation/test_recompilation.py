@@ -111,6 +111,7 @@ def test_varied_values_are_data(warm, compiled, varied, call):
     assert not compiled()
 
 
+@pytest.mark.long
 def test_values_of_batches_are_data(warm, compiled):
     komo, goal = reaching(arm(limit=2.0), more=1, time=0.5)
     komo.solve_batch({goal: np.zeros((2, 3))}, starts=2, seed=3, max_iterations=30)
@@ -159,6 +160,7 @@ def with_own_function(lift) -> pw.KOMO:
     return komo
 
 
+@pytest.mark.long
 def test_equal_functions_of_a_user_share_their_programs(compiled):
     komo = with_own_function(1.0)
     komo.solve(max_iterations=30, progress=False)

@@ -53,6 +53,7 @@ def save(solution, file, timing):
     return str(file)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("suffix", FORMATS)
 @pytest.mark.parametrize("timing", ["plain", "rounded", "retimed"])
 def test_what_a_solution_writes_passes(solved, tmp_path, capsys, timing, suffix):

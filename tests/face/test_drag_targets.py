@@ -67,6 +67,7 @@ def test_compilations_are_noticed(caplog):
     assert "Compiling" in caplog.text
 
 
+@pytest.mark.long
 def test_the_page_says_if_a_path_collides():
     komo = reaching(6, is_certified=False)
     with komo.view("target", browser=False) as view:

@@ -316,6 +316,7 @@ def test_derivatives_are_finite_where_frames_coincide(symbol):
         assert np.isfinite(derivative).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("order", [0, 1, 2])
 def test_own_function_of_poses(order):
     C = random_tree(2, joints=5, types=LIVELY)
@@ -349,6 +350,7 @@ def test_scale_and_target_follow_differencing():
     assert J.shape == (2, 2, C.nq)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("symbol", "order"),
     [

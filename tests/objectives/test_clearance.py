@@ -57,6 +57,7 @@ SEEDS = [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2,
 """Each seed is another tree, whose program takes seconds to compile."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", SEEDS)
 def test_balls_and_capsules_of_random_trees(seed):
     """Mimics, prismatic, planar and ball joints; several shapes a link."""

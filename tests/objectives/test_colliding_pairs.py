@@ -20,6 +20,7 @@ def blocked(symbol, frames=(), **options) -> pw.objectives.solution.Solution:
         return komo.solve()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("symbol", [FS.accumulatedCollisions, FS.collisionRows])
 def test_pairs_of_the_worst_slice_are_named(symbol):
     solution = blocked(symbol, margin=0.05)
@@ -31,12 +32,14 @@ def test_pairs_of_the_worst_slice_are_named(symbol):
     assert f"({1e3 * (0.7 - x):.1f} mm)" in line and "'ball'" not in line
 
 
+@pytest.mark.long
 def test_only_pairs_of_the_objective_are_named():
     lines = blocked(FS.accumulatedCollisions, ["ball"], margin=0.2).report()
     (line,) = [line for line in lines.splitlines() if "nearest" in line]
     assert "'ball' and 'cart'" in line and "'wall'" not in line
 
 
+@pytest.mark.long
 def test_worlds_with_carried_objects_are_measured_too():
     C = pw.Config()
     C.add_frame("wall", position=[1, 0, 0], shape=pw.Box([0.2, 1, 1]))

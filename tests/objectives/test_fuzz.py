@@ -232,6 +232,7 @@ def run(family: Family, count: int) -> dict[str, list[tuple[pw.KOMO, pw.Solution
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("family", FAMILIES[:1], ids=lambda f: f.symbols[0][0].name)
 def test_random_problems_end_honestly(family):
     found = run(family, 10)

@@ -11,6 +11,7 @@ from posewise import FS, OT
 from posewise.objectives.problem_spec import compile_chain, initial_paths, mode_sequence
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("carried", [None, "free"])
 @pytest.mark.parametrize(
     ("slices", "order"), [(1, 1), pytest.param(5, 2, marks=pytest.mark.slow)]

@@ -136,6 +136,7 @@ def test_masked_losses_have_finite_gradients(reach, of_all):
     assert np.isnan(slope).all()
 
 
+@pytest.mark.long
 def test_a_status_has_no_tangent(reach):
     (path, status), (rate, none) = jax.jvp(reach, (GOOD,), (GOOD,))
     assert jnp.issubdtype(status.dtype, jnp.integer) and status.shape == ()

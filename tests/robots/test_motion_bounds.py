@@ -99,6 +99,7 @@ def test_balls_that_turn_about_their_centre_do_not_move():
     assert 2 * np.linalg.norm(turn) <= there.displacement.sum() <= 2.0 * 1.1 + 1e-9
 
 
+@pytest.mark.long
 def test_bounds_hold_in_float32_and_under_jit():
     C = random_tree(1, 5, JOINTS)
     other = moved_q(C, np.random.default_rng(0), C.q, 0.2)

@@ -46,6 +46,7 @@ def after(rounds: int, how):
     return listen, heard
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", ["augmented_lagrangian", ADAM])
 def test_an_interrupted_solve_is_where_it_had_come(method):
     komo = path()

@@ -276,6 +276,7 @@ def test_only_objectives_of_the_problem_can_be_varied():
         komo.function(other)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("symbol", [FS.accumulatedCollisions, FS.collisionRows])
 def test_jacobians_of_collisions_have_derivatives(symbol):
     C = arm()

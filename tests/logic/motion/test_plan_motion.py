@@ -168,6 +168,7 @@ REPLAYS = {
 """Changes of the planned world, and what its replay tells."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", REPLAYS)
 def test_a_replay_judges_itself(plan, case):
     pytest.importorskip("mujoco", reason="needs the extra `mujoco`")

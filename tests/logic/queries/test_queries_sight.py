@@ -138,6 +138,7 @@ def rows(statement):
     return jax.jit(jax.vmap(lambda q: jnp.max(worst(q))))
 
 
+@pytest.mark.long
 def test_rows_are_sound():
     C, states = before_camera().copy(), random_states(40)
     said = np.asarray(rows(SEEN)(states))

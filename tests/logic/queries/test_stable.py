@@ -318,6 +318,7 @@ def test_what_cannot_be_told():
         logic.Stable("b0").violation(C)
 
 
+@pytest.mark.long
 def test_supporting_in_rows():
     C = world("box").copy()
     statement = logic.Supporting("table", "a")

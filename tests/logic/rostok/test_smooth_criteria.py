@@ -147,6 +147,7 @@ def test_derivatives_are_those_of_finite_differences(seed):
     np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("tau", [1e-3, 0.1, 1.0])
 @pytest.mark.parametrize("still", ["no force", "no speed", "one place"])
 def test_derivatives_are_finite_where_norms_vanish(still, tau):

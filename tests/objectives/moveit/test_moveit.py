@@ -211,6 +211,7 @@ sphere
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("text", [OLD, NEW], ids=["old", "new"])
 def test_scenes_as_text(tmp_path, text):
     file = tmp_path / "a.scene"

@@ -76,6 +76,7 @@ def test_a_start_inside_of_a_margin(margin, depth):
     assert "starts" not in solution.message and "conflict" not in solution.message
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "distance, is_accepted",
     [

@@ -53,6 +53,7 @@ def kitchen() -> pw.Config:
     return C
 
 
+@pytest.mark.long
 def test_every_side_is_found_the_cheaper_first_and_the_world_stays():
     C = kitchen()
     before, pose = C.model(), C.pose("cup")
