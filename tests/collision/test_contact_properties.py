@@ -124,7 +124,7 @@ def test_inflation_decreases_the_distance_by_its_amount(seed, pair):
 # Seeded, because for about one overlapping pair in a thousand the second-best normal is
 # returned, whose depth is too large (docs/guide/collisions.md): Hypothesis would choose
 # other examples, and some of them such pairs, whenever the source of this test changes.
-@pytest.mark.long
+@pytest.mark.slow
 @with_seed(0)
 @property_of(30)
 def test_larger_bodies_have_smaller_distances(seed, pair):

@@ -158,7 +158,7 @@ objectives:
 """
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_fast_motion_is_solved_and_passes(write_problem, capsys):
     file = write_problem(FAST)
     found, arrays = file.parent / "a.json", file.parent / "a.npz"

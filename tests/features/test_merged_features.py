@@ -100,7 +100,7 @@ def bodies() -> pw.Config:
 PAIRS = [("box", "plank"), ("rod", "box"), ("wedge", "gem"), ("floor", "box")]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_sums_over_pairs():
     """Distances of pairs merge with the sum of all, and reach beyond its margin."""
     C = bodies()

@@ -91,7 +91,7 @@ def least_contacts(C, path, pairs, count) -> np.ndarray:
     return least
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS[1:])
 def test_boxes_cylinders_and_hulls(seed):
     C = solid_world(seed, random_solid, 4, more=True)

@@ -404,7 +404,7 @@ def test_avoidance_is_checked_as_collision_objectives_are():
     assert sentences(avoiding(cart(), 0.7, margin=0.05, allow=allow)) == []
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_pairs_between_slices_are_named():
     C = pw.Config()
     C.add_frame("post", shape=pw.Box([0.05, 0.1, 1]))

@@ -34,7 +34,7 @@ def plan():
     return logic.plan_motion(gantry_world(), "gantry", STEPS)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_block_is_put_on_a_shelf(plan):
     assert plan.solved and plan.is_certified, plan.report()
     assert logic.OnTopOf("block", "high").holds(plan.world)
@@ -95,7 +95,7 @@ def test_a_start_in_a_wall_is_told():
     assert any("Move the start" in doubt for doubt in plan.doubts)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_place_beyond_reach_is_told():
     C = gantry_world()
     C.add_object("far", [pw.Box([0.2] * 3)], pose=[5, 0, 0.1, 1, 0, 0, 0])
