@@ -197,7 +197,8 @@ def joint_trajectory_message(arrays: TrajectoryArrays) -> dict[str, Any]:
     is_single = np.array([name not in several for name in arrays.joint_names], bool)
     names = np.array(arrays.joint_names, object)
     if several:
-        left_out = dict.fromkeys(name.rpartition(":")[0] for name in several)
+        ordered = names[~is_single]
+        left_out = dict.fromkeys(name.rpartition(":")[0] for name in ordered)
         warnings.warn(
             f"{', '.join(left_out)}: left out, because a JointTrajectory of ROS has"
             " joints of one coordinate only; .csv and .npz files have all of them.",
