@@ -150,8 +150,8 @@ class _Reader:
     def __init__(self) -> None:
         self.opaque: list[Any] = []
         self.has_custom_derivatives = False
-        self.has_inner_functions = False
-        """Truth of: a user's loops, branches or jitted functions are called."""
+        self.has_inner_functions: bool = False
+        """Whether loops, branches or jitted functions of the user's are called."""
         self.has_while_loop = False
 
     def words(self, v: Any) -> Iterator[str]:

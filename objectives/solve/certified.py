@@ -9,7 +9,7 @@ inside of a margin, they ask for less at last. Places and distances are data, so
 nothing is compiled again.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from threading import Thread
@@ -193,16 +193,24 @@ def solve_certified(
     chain, data = compiled.chain, compiled.data
     end = solve_interruptible(chain, data, path, options, report_progress, multipliers)
     best = CertifiedResult(end, None, data)
+
+    def solve_again(best: CertifiedResult, data: ChainData) -> CertifiedResult:
+        return _solve_again(
+            spec, compiled, best, data, options, settings, report_progress
+        )
+
     try:
         best = best._replace(certificate=_check(spec, end))
         for _ in range(MAX_EXCHANGES):
             if not _is_worth_an_exchange(best, options.tolerance):
                 break
-            again = _exchange(spec, compiled, best, options, settings, report_progress)
+            shortfalls = () if best.certificate is None else best.certificate.every
+            data = tighten_rows(spec, compiled, best.data, shortfalls)
+            again = solve_again(best, data)
             if not _is_better(again, best, options.tolerance):
                 break
             best = again
-        best = _towards_goals(spec, compiled, best, options, settings, report_progress)
+        best = _towards_goals(spec, compiled, best, settings, solve_again)
     except KeyboardInterrupt:
         status = np.asarray(int(Status.INTERRUPTED))
         return best._replace(result=best.result._replace(status=status))
@@ -233,28 +241,12 @@ def _is_better(again: CertifiedResult, best: CertifiedResult, tolerance: float) 
     return bool(is_near and again.certificate.is_kept and missing[0] < missing[1])
 
 
-def _exchange(
-    spec: ProblemSpec,
-    compiled: CompiledProblem,
-    best: CertifiedResult,
-    options: Options,
-    settings: SolveSettings,
-    report_progress: ProgressCallback,
-) -> CertifiedResult:
-    """Solve again from a path, with rows that ask for what is missing on it."""
-    end, certificate, data = best
-    shortfalls = () if certificate is None else certificate.every
-    data = tighten_rows(spec, compiled, data, shortfalls)
-    return _solve_again(spec, compiled, best, data, options, settings, report_progress)
-
-
 def _towards_goals(
     spec: ProblemSpec,
     compiled: CompiledProblem,
     best: CertifiedResult,
-    options: Options,
     settings: SolveSettings,
-    report_progress: ProgressCallback,
+    solve_again: Callable[[CertifiedResult, ChainData], CertifiedResult],
 ) -> CertifiedResult:
     """Return a path that meets goals which only the rows for distances exclude.
 
@@ -266,8 +258,7 @@ def _towards_goals(
     is_missed = _is_kept(best) and _misses_goals(compiled, settings, best)
     if is_interrupted or not (is_near and is_missed):
         return best
-    data = loosen_rows(spec, compiled, best.data)
-    again = _solve_again(spec, compiled, best, data, options, settings, report_progress)
+    again = solve_again(best, loosen_rows(spec, compiled, best.data))
     is_met = _is_kept(again) and not _misses_goals(compiled, settings, again)
     return again if is_met else best
 
