@@ -87,6 +87,7 @@ def test_a_success_is_kept_and_a_failure_is_logged(folder, monkeypatch, caplog):
     assert len(trials) == 3 and len(list(folder.iterdir())) == 1
 
 
+@pytest.mark.edge
 @pytest.mark.parametrize("data", [b"{", b"[1]", b"1", b'{"xla_x": 1}', b"\xff\xfe"])
 def test_what_is_kept_is_no_wanted_option(folder, monkeypatch, data):
     options = small_calls.SmallCalls({"xla_cpu_prefer_vector_width": 512})

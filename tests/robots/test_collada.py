@@ -98,7 +98,13 @@ def test_scenes_and_units(text, extents, tmp_path):
         assert mesh.bounds[1] == pytest.approx(extents, rel=1e-6)
 
 
-@pytest.mark.parametrize("length", ["0", "-1", "inf", "0,001"])
+EDGE = pytest.mark.edge
+
+
+@pytest.mark.parametrize(
+    "length",
+    ["-1", *(pytest.param(text, marks=EDGE) for text in ("0", "inf", "0,001"))],
+)
 def test_units_that_are_no_lengths(length, tmp_path):
     path = tmp_path / "m.dae"
     path.write_text(dae(f'<unit meter="{length}"/>'))

@@ -32,7 +32,7 @@ from posewise.solvers.residuals import (
 )
 
 
-@pytest.mark.parametrize("T", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("T", [pytest.param(1, marks=pytest.mark.edge), 2, 3, 5, 8])
 @pytest.mark.parametrize("width", [0, 1, 2])
 def test_banded_solve_equals_dense(T, width):
     rng = np.random.default_rng(T + 10 * width)
