@@ -225,6 +225,7 @@ def test_the_best_of_some_starts():
     np.testing.assert_allclose(slopes[2, 0, 0], angle, atol=1e-9)
 
 
+@pytest.mark.long
 def test_a_target_of_another_shape_is_an_error(reach):
     for target in (np.zeros(2), np.zeros((4, 3)), 0.5):
         with pytest.raises(pw.ObjectiveError, match=r"expected \(3,\).*vmap"):

@@ -186,6 +186,7 @@ def test_a_replay_judges_itself(plan, case):
     assert ("otherwise" in played.report()) is bool(patterns)
 
 
+@pytest.mark.long
 def test_what_is_held_moves_with_the_hand(plan):
     names = [s.name for s in plan.segments for _ in s.solution.path]
     carrying = [t for t, n in enumerate(names, 1) if n in ("lift", "carry", "lower")]
