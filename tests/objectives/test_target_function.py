@@ -9,6 +9,8 @@ from helpers.worlds import central_differences
 import posewise as pw
 from posewise import FS, OT, Status
 
+pytestmark = pytest.mark.long
+
 FLAT = np.array([[1.0, 0, 0], [0, 1, 0]])
 GOOD, NEAR, FAR = np.array([[0.9, 0.5, 0], [0.91, 0.49, 0], [5.0, 0, 0]])
 UNKNOWN = np.full(3, np.nan)

@@ -26,6 +26,8 @@ from posewise.logic.motion.robot import find_robot
 from posewise.objectives.objective import ObjectiveError
 from posewise.robots.errors import ConfigError, ProblemWarning
 
+pytestmark = pytest.mark.long
+
 STEPS = [Pick("block"), Place("block", logic.OnTopOf("block", "high"))]
 
 
