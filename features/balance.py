@@ -70,7 +70,7 @@ def manipulability(
     # different frames share a program.
     here = FramePoses(w.frames.R[frame][None], w.frames.p[frame][None])
     one = ForwardPass(here, w.twists)
-    mask = jnp.asarray(K.tree.dof_mask)[frame][None]
+    mask = K.dof_mask[frame][None]
     J = geometric_jacobians(K, one, mask)[0]
     translation = jnp.arange(6) < 3
     gram = J @ J.T

@@ -107,7 +107,7 @@ def assemble_jacobian(
     J = wrenches @ twists.swapaxes(-1, -2)[:, None]
     # A frame moves only with the dofs between it and the root, so that others are
     # masked; a dof that moves several of the feature's frames adds up their parts.
-    J = fold_dofs(K, (J * K.tree.dof_mask[g.frames][:, None]).sum(1))
+    J = fold_dofs(K, (J * K.dof_mask[g.frames][:, None]).sum(1))
     return tangent_to_coordinates(K.tree, Q, J) if coordinates == "q" else J
 
 
@@ -117,7 +117,7 @@ def infer_dim(symbol: Symbol, m: int, n: int, params: dict, C: Config) -> int:
     eye = np.broadcast_to(np.eye(3), (k, m, 3, 3))
     zeros = (np.zeros((k, m, 3)), np.zeros((k, m, 4)), np.zeros((k, n)))
     x = FeatureInputs(eye, *zeros, np.ones(symbol.window))
-    K = C.kinematics().without_names() if symbol.uses_kinematics else None
+    K = C.kinematics().for_programs() if symbol.uses_kinematics else None
     try:
         # Abstract evaluation costs no compilation, and nothing is computed with the
         # zero quaternions.

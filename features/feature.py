@@ -273,7 +273,7 @@ class Feature:
         if g.symbol.uses_quaternions:
             quats = make_quaternions_continuous(C.quaternions_at(Q)[:, g.frames])
         x = FeatureInputs(R, p, quats, Q[:, g.coordinates], self._time_steps(tau))
-        K = C.kinematics().without_names() if g.symbol.uses_kinematics else None
+        K = C.kinematics().for_programs() if g.symbol.uses_kinematics else None
         out = compiled_linearization(g.symbol, g.order)(
             x, self._params_of_value(g), g.scale, g.target, K
         )

@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from posewise.compilation.program import compile_program
+from posewise.robots.kinematics.forward import Kinematics
 from posewise.robots.kinematics.tree import KinematicTree
 from posewise.robots.typing import MatrixLike, VectorLike
 from posewise.robots.validation import float_array
@@ -154,7 +155,7 @@ def make_nlp(spec: ProblemSpec) -> NLP:
     entries = []
     row_sources = []
     dependent = [
-        _dependent_coordinates(chain, group, batch)
+        _dependent_coordinates(chain, data.K, group, batch)
         for group, batch in zip(chain.groups, data.batches, strict=True)
     ]
     for objective, parts in zip(spec.objectives, locations, strict=True):
@@ -207,10 +208,10 @@ def _variables(T: int, nq: int, shared: np.ndarray) -> Int[np.ndarray, "T nq"]:
 
 
 def _dependent_coordinates(
-    chain: Chain, group: FeatureGroup, b: FeatureBatch
+    chain: Chain, K: Kinematics, group: FeatureGroup, b: FeatureBatch
 ) -> np.ndarray:
     """Return which coordinates each instance may depend on, (n, window, nq)."""
-    depends = _coordinates_of_frames(chain.tree, group, b)
+    depends = _coordinates_of_frames(K, group, b)
     if group.order and chain.durations:
         depends = depends.copy()
         depends[:, -1, list(chain.durations)] = True
@@ -218,17 +219,17 @@ def _dependent_coordinates(
 
 
 def _coordinates_of_frames(
-    tree: KinematicTree, group: FeatureGroup, b: FeatureBatch
+    K: Kinematics, group: FeatureGroup, b: FeatureBatch
 ) -> np.ndarray:
     """Return which coordinates the inputs of each instance depend on."""
-    n, window = len(b.slices), group.window
+    n, window, tree = len(b.slices), group.window, K.tree
     if not group.num_frames:
         depends = np.zeros((n, tree.nq), bool)
         np.put_along_axis(depends, np.asarray(b.coordinates), True, 1)
         return np.broadcast_to(depends[:, None], (n, window, tree.nq))
-    moves = np.zeros((len(tree.dof_mask), tree.nq), bool)
+    moves = np.zeros((len(K.frame_nodes), tree.nq), bool)
     for dof, column in enumerate(tree.dof_columns):
-        moves[:, _coordinates_of_column(tree, column)] |= tree.dof_mask[:, dof, None]
+        moves[:, _coordinates_of_column(tree, column)] |= K.dof_mask[:, dof, None]
     depends = moves[np.asarray(b.frames)].any(-2)
     return np.broadcast_to(depends.reshape(n, -1, tree.nq), (n, window, tree.nq))
 

@@ -97,7 +97,7 @@ class OnTopOf(SemanticPredicate):
 
     def doubts(self, C: Config) -> Iterator[str]:
         """Yield a sentence if b moves, but a, which stands on it, does not."""
-        mask = C.tree.model.layout.tree.dof_mask
+        mask = C.tree.model.kinematics.dof_mask
         a, b = (mask[C.solid_parts(name)].any() for name in (self.a, self.b))
         if b and not a:
             yield (

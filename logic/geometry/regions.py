@@ -132,7 +132,7 @@ def _regions(b: FrameGroup, kind: RegionKind) -> list[Region]:
 def _frames_moving_with(b: FrameGroup, region: Region) -> tuple[int, ...]:
     """Return the frames of an object that are rigidly connected to a region."""
     # Frames that the same dofs move never move relative to each other.
-    moves = b.C.kinematics().tree.dof_mask
+    moves = b.C.tree.model.kinematics.dof_mask
     own = moves[b.C.index(region.frame)]
     return tuple(i for i in b.frames if (moves[i] == own).all())
 

@@ -129,7 +129,7 @@ def _floating_after(done: Sequence[Outcome], steps: Sequence[Step]) -> list[str]
 
 def _overlaps_at_start(C: Config) -> list[str]:
     """Return a sentence if the robot, which alone moves, begins in collision."""
-    mask = C.tree.model.layout.tree.dof_mask
+    mask = C.tree.model.kinematics.dof_mask
     moving = {name for name in C.frame_names if mask[C.index(name)].any()}
     found = [
         f"{a!r} and {b!r} by {-1e3 * distance:.1f} mm"

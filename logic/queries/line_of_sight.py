@@ -117,7 +117,7 @@ def _sight_pair(
 
 def _encloses_camera(C: Config, frame: int, eye: int) -> bool:
     """Return whether the camera is inside of all parts of a frame, and fixed to it."""
-    nodes = C.tree.model.layout.tree.frame_nodes
+    nodes = C.tree.model.kinematics.frame_nodes
     if nodes[frame] != nodes[eye]:
         return False
     poses = C.forward_pass().frames

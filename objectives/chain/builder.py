@@ -167,7 +167,7 @@ def _bind_window(
     frames = np.stack([b.frames if is_uniform else feature.frames for b in bound])
     if feature.symbol.vector_form:
         frames = feature.symbol.vector_form.select_frames(
-            frames, modes.world.tree.model.layout.tree.n_frames
+            frames, len(modes.world.frames)
         )
     group = replace(group, is_between=objective.fraction is not None)
     return BoundWindow(feature, frames, group)

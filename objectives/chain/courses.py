@@ -59,7 +59,7 @@ def add_courses(X: Config, frames: tuple[FrameName, ...]) -> None:
     """
     for frame in frames:
         X.detach(frame, joint=None)
-    moves = X.tree.model.layout.tree.dof_mask[:-1]
+    moves = X.tree.model.kinematics.dof_mask[:-1]
     fixed = [X.frame_names[i] for i in np.flatnonzero(~np.any(moves, axis=1))]
     for frame in frames:
         carried = sorted(set(X.subtree(frame)).intersection(fixed))

@@ -37,13 +37,14 @@ from posewise.robots.kinematics.forward import (
     attached_poses,
     fold_dofs,
     forward_pass_nodes,
-    frame_quaternions,
+    node_quaternions,
 )
 from posewise.robots.kinematics.manifold import (
     coordinates_to_tangent,
     interpolation_jacobian,
     tangent_to_coordinates,
 )
+from posewise.robots.kinematics.transforms import quat_multiply
 from posewise.robots.kinematics.tree import KinematicTree
 from posewise.robots.typing import Array
 from posewise.solvers import ResidualBlock
@@ -65,7 +66,7 @@ class PathKinematics(NamedTuple):
     twists: jax.Array
     """World twists (slices, dofs, 6)."""
     quaternions: jax.Array
-    """Orientations of frames (slices, frames, 4); no frames if no feature uses them."""
+    """Orientations of nodes (slices, nodes, 4); no nodes if no feature uses them."""
 
 
 def path_kinematics(
@@ -73,7 +74,7 @@ def path_kinematics(
 ) -> PathKinematics:
     """Return the kinematics of a path, as far as the groups need it."""
     if any(group.symbol.uses_quaternions for group in groups):
-        quats = frame_quaternions(data.K, X)
+        quats = node_quaternions(data.K, X)
     else:
         quats = jnp.zeros((len(X), 0, 4), X.dtype)
     return PathKinematics(X, *forward_pass_nodes(data.K, X), quats)
@@ -122,7 +123,7 @@ def static_inputs(
         indices: of the groups whose inputs are returned.
         data: numbers of the problem.
     """
-    mask = jnp.asarray(tree.dof_mask, data.K.node_p.dtype)
+    mask = jnp.asarray(tree.node_dof_mask, data.K.node_p.dtype)
     selections, frame_slices = [], []
     for members in _selection_groups(groups, indices):
         # Batches count slices from 0, the path from the first fixed slice.
@@ -135,7 +136,11 @@ def static_inputs(
             last = _concatenate_if_several([b.slices[:, None] for b in batches])
             slices = last + np.arange(oldest, order + 1)
         frames = _concatenate_if_several([b.frames for b in batches])
-        selections.append(FrameSelection(slices, frames, gather(mask, frames)))
+        selections.append(
+            FrameSelection(
+                slices, frames, gather(mask, gather(data.K.frame_nodes, frames))
+            )
+        )
         frame_slices.append(jnp.broadcast_to(slices[:, :, None], frames.shape))
     if not any(s.frames.size for s in selections):
         return StaticInputs(selections, None)
@@ -359,12 +364,15 @@ class GroupEvaluation(NamedTuple):
         self, group: FeatureGroup, slices: Array, frames: Array
     ) -> jax.Array:
         """Return orientations (n, window, m, 4) without jumps of sign in a window."""
-        quats = self.kinematics.quaternions
+        quats, K = self.kinematics.quaternions, self.data.K
         if not group.symbol.uses_quaternions:
             shape = (group.capacity, group.order + 1, group.num_frames, 4)
             return jnp.zeros(shape, quats.dtype)
-        rows = slices[:, :, None] * quats.shape[1] + frames
-        return jax.vmap(make_quaternions_continuous)(gather(quats.reshape(-1, 4), rows))
+        rows = slices[:, :, None] * quats.shape[1] + gather(K.frame_nodes, frames)
+        of_nodes = gather(quats.reshape(-1, 4), rows)
+        offsets = gather(jnp.asarray(K.frame_quat, quats.dtype), frames)
+        of_frames = quat_multiply(of_nodes, offsets)
+        return jax.vmap(make_quaternions_continuous)(of_frames)
 
     def _jacobian(
         self, force: jax.Array, moment: jax.Array, selection: FrameSelection

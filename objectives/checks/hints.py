@@ -63,7 +63,7 @@ def _standing(
     kind = objective.feature.symbol.input_kind
     if objective.feature.order or kind != "poses" or not frames:
         return
-    mask = C.tree.model.layout.tree.dof_mask
+    mask = C.tree.model.kinematics.dof_mask
     if mask[[C.index(name) for name in frames]].any():
         return
     names = " or ".join(dict.fromkeys(repr(original_name(name)) for name in frames))
@@ -82,7 +82,7 @@ def _few_joints(
     is_whole = feature.scale is None or feature.scale.ndim == 1 and feature.scale.all()
     if not asked or objective.type is not OT.eq or feature.order or not is_whole:
         return
-    mask = C.tree.model.layout.tree.dof_mask[[C.index(name) for name in frames]]
+    mask = C.tree.model.kinematics.dof_mask[[C.index(name) for name in frames]]
     # Joints that move both frames do not change what is between them.
     count = int((mask.any(0) & ~mask.all(0) if len(mask) > 1 else mask[0]).sum())
     if 0 < count < asked:

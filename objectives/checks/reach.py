@@ -101,7 +101,7 @@ def _goal(
 
 
 def _moves(C: Config, frame: str) -> bool:
-    return bool(C.tree.model.layout.tree.dof_mask[C.index(frame)].any())
+    return bool(C.tree.model.kinematics.dof_mask[C.index(frame)].any())
 
 
 def chain_reach(C: Config, frame: str) -> tuple[np.ndarray, float]:

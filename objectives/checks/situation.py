@@ -41,8 +41,9 @@ class Situation:
     @cached_property
     def _unknown(self) -> Bool[np.ndarray, "frames dofs"]:
         """Whether each dof moves each frame, and has no known value."""
-        tree = self.world.tree.model.layout.tree
-        return tree.dof_mask & ~self.known[dof_coordinates(tree)]
+        K = self.world.tree.model.kinematics
+        tree = K.tree
+        return K.dof_mask & ~self.known[dof_coordinates(tree)]
 
     def knows(self, pairs: Int[np.ndarray, "n 2"]) -> Bool[np.ndarray, " n"]:
         """Return which pairs of frame indices have a known distance."""
@@ -67,7 +68,7 @@ class Situation:
 
 def never_move(C: Config, pairs: Int[np.ndarray, "n 2"]) -> Bool[np.ndarray, " n"]:
     """Return which pairs of frame indices have no moving joint between them."""
-    mask = C.tree.model.layout.tree.dof_mask
+    mask = C.tree.model.kinematics.dof_mask
     return ~(mask[pairs[:, 0]] ^ mask[pairs[:, 1]]).any(1)
 
 

@@ -142,7 +142,10 @@ def _interval_distances(
     )
     poses = source.body_poses()
     body_frame = params["body_frame"][0] if source.has_unions else np.arange(m)
-    moves = gather(jnp.asarray(K.tree.dof_mask), gather(frames, body_frame))
+    moves = gather(
+        jnp.asarray(K.tree.node_dof_mask),
+        gather(K.frame_nodes, gather(frames, body_frame)),
+    )
     centers = poses[..., 3].reshape(n, -1, 3)
     rates, radii = dof_rates(K, step), params["core_radius"]
     bounds = motion_bounds(K, twists, rates, centers, radii, moves)

@@ -88,6 +88,6 @@ def _ignored_pairs(C: Config) -> Int[np.ndarray, "n 2"]:
     named = [(C.index(p.a), C.index(p.b)) for p in C.ignored_collisions()]
     pairs = np.array(named, int).reshape(-1, 2)
     is_solid = np.array([can_collide(frame) for frame in C.frames], bool)
-    driven = C.kinematics().tree.dof_mask[pairs]
+    driven = C.tree.model.kinematics.dof_mask[pairs]
     moves = (driven[:, 0] != driven[:, 1]).any(-1)
     return pairs[is_solid[pairs].all(1) & moves & ~C.own_links(pairs)]

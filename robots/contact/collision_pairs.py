@@ -69,7 +69,7 @@ def moving_bodies(model: KinematicModel) -> tuple[int, ...]:
     lower, upper = K.limits
     is_fixed = np.append(lower == upper, False)[coordinate]
     moves = ~is_fixed & (np.asarray(K.dof_multiplier) != 0)
-    driven = np.packbits(K.tree.dof_mask[:-1, moves], axis=1)
+    driven = np.packbits(K.dof_mask[:-1, moves], axis=1)
     # In a tree, frames that the same dofs move are rigidly attached to each other.
     numbers: dict[bytes, int] = {}
     return tuple(numbers.setdefault(row.tobytes(), len(numbers)) for row in driven)

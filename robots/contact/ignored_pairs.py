@@ -199,7 +199,7 @@ class _TouchTest:
     def _poses(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         size = len(q)
         padding = np.repeat(q[:1], -size % STATES_PER_BATCH, 0)
-        K = self.tree.model.jax_kinematics.without_names()
+        K = self.tree.model.unnamed_kinematics
         R, p = _frame_poses(K, np.concatenate([q, padding]))
         return np.asarray(R)[:size], np.asarray(p)[:size]
 

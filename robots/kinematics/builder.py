@@ -110,8 +110,6 @@ class _FrameMount(NamedTuple):
 
     node: int
     pose: np.ndarray
-    coincides: bool
-    """Whether the frame is the node's own, without an offset."""
 
 
 def build_kinematics(
@@ -154,10 +152,10 @@ def build_kinematics(
     for i in topological_order(frames):
         frame = frames[i]
         parent = -1 if frame.parent is None else frame.parent
-        above = mounts.get(parent, _FrameMount(-1, IDENTITY, False))
+        above = mounts.get(parent, _FrameMount(-1, IDENTITY))
         node: int = above.node
         pose: np.ndarray = pose_multiply(above.pose, np.asarray(frame.origin, float))
-        joint, mover, coincides = frame.joint, moving_joint(i), False
+        joint, mover = frame.joint, moving_joint(i)
         if mover is not None:
             relation = relations[i]
             for spec in joint_type(mover.type).nodes:
@@ -174,14 +172,14 @@ def build_kinematics(
                     columns=tangent,
                 )
                 nodes.append(body)
-                node, pose, coincides = len(nodes) - 1, IDENTITY, True
+                node, pose = len(nodes) - 1, IDENTITY
         elif joint is not None and joint.dim:
             relation = relations[i]
             q = motion_value(joint.type, np.asarray(values[relation.source]), relation)
             pose = pose_multiply(pose, joint_transform(joint.type, joint.axis, q))
-        mounts[i] = _FrameMount(node, pose, coincides)
+        mounts[i] = _FrameMount(node, pose)
     mounted = [mounts[i] for i in range(len(frames))]
-    tree = _build_tree(nodes, mounted, column_coordinate, balls)
+    tree = _build_tree(nodes, column_coordinate, balls)
     return KinematicsLayout(tree, _build_data(tree, nodes, mounted), tuple(slots))
 
 
@@ -203,17 +201,14 @@ def move_rigid_frame(
         The arrays; None if a joint is on the frame or below it.
     """
     R, p, quats = (layout.data[k].copy() for k in ("frame_R", "frame_p", "frame_quat"))
-    rows = layout.tree.indices.offset_rows
     pending = [moved]
     for i in pending:
         joint, parent = frames[i].joint, frames[i].parent
         if joint is not None and joint.dim:
             return None
-        row = len(p) if parent is None else rows[parent]
-        above = IDENTITY if row == len(p) else np.append(p[row], quats[row])
+        above = IDENTITY if parent is None else np.append(p[parent], quats[parent])
         pose = pose_multiply(above, np.asarray(frames[i].origin, float))
-        R[rows[i]] = quat_to_matrix(pose[3:])
-        p[rows[i]], quats[rows[i]] = pose[:3], pose[3:]
+        R[i], p[i], quats[i] = quat_to_matrix(pose[3:]), pose[:3], pose[3:]
         pending += children.get(i, ())
     return {**layout.data, "frame_R": R, "frame_p": p, "frame_quat": quats}
 
@@ -325,7 +320,6 @@ def _elementary_dofs(rows: Sequence[_TreeNode]) -> list[_ElementaryDof]:
 
 def _build_tree(
     nodes: Sequence[_TreeNode],
-    mounted: Sequence[_FrameMount],
     column_coordinate: Sequence[int],
     balls: Sequence[tuple[int, int]],
 ) -> KinematicTree:
@@ -338,7 +332,6 @@ def _build_tree(
     ball_nodes = [i for i, r in enumerate(rows) if r.ball is not None]
     dofs = _elementary_dofs(rows)
     return KinematicTree(
-        n_frames=len(mounted),
         nq=nq,
         nv=nv,
         parents=tuple(rank[r.parent] for r in rows),
@@ -357,8 +350,6 @@ def _build_tree(
         dof_columns=tuple(d.column for d in dofs),
         column_coordinate=tuple(column_coordinate),
         balls=tuple(balls),
-        frame_nodes=tuple(rank[c.node] for c in mounted),
-        rigid_frames=tuple(f for f, c in enumerate(mounted) if not c.coincides),
         columns_are_dofs=len(dofs) == nv and all(d.multiplier == 1 for d in dofs),
     )
 
@@ -367,7 +358,7 @@ def _build_data(
     tree: KinematicTree, nodes: Sequence[_TreeNode], mounted: Sequence[_FrameMount]
 ) -> dict[str, np.ndarray]:
     """Return the data arrays of `Kinematics`, in the axes of parent nodes."""
-    rows, _ = _sort_by_level(nodes)
+    rows, rank = _sort_by_level(nodes)
     origins = _stack([r.pose for r in rows], (7,))
     p, quats = origins[:, :3], origins[:, 3:]
     R = quat_to_matrix(quats)
@@ -376,7 +367,10 @@ def _build_data(
     # Rodrigues' formula: R(θ) = a aᵀ + cos θ (1 - a aᵀ) + sin θ [a]×. Nodes without a
     # rotation have a = 0 and θ = 0, which gives the identity.
     along = axis[:, :, None] * axis[:, None, :]
-    offsets = _stack([mounted[f].pose for f in tree.rigid_frames], (7,))
+    # After all frames comes the world, a frame of its own on the last row of nodes.
+    mounts = [*mounted, _FrameMount(-1, IDENTITY)]
+    offsets = np.array([mount.pose for mount in mounts])
+    frame_nodes = [rank[mount.node] % (len(rows) + 1) for mount in mounts]
     slide_nodes, ball_nodes = tree.indices.slide_nodes, np.array(tree.ball_nodes, int)
     slides = [_pad_slides(rows[i], tree.nq) for i in slide_nodes]
     slide_axis = _stack([[s.axis for s in three] for three in slides], (3, 3))
@@ -398,6 +392,7 @@ def _build_data(
         slide_offset=_stack([[s.offset for s in t] for t in slides], (3,)),
         dof_axis=np.where(tree.indices.is_rotation[:, None], dof_axis, in_parent),
         dof_multiplier=_stack([d.multiplier for d in dofs], ()),
+        frame_nodes=np.array(frame_nodes),
         frame_R=quat_to_matrix(offsets[:, 3:]),
         frame_p=offsets[:, :3],
         frame_quat=offsets[:, 3:],

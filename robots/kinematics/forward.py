@@ -11,13 +11,14 @@ linear before angular parts.
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from posewise.compilation.capacity import capacity_class
 from posewise.compilation.compaction import gather
 from posewise.compilation.materialize import materialize
 from posewise.compilation.precision import full_matmul_precision
@@ -27,6 +28,10 @@ from ..typing import Array, FrameName
 from .manifold import integrate
 from .transforms import cross, quat_multiply, quat_normalize, quat_to_matrix, rotate
 from .tree import KinematicTree
+
+MIN_FRAME_CAPACITY = 64
+"""Least number of frames that programs are compiled for (count). A larger one makes
+data of small worlds larger."""
 
 
 class FramePoses(NamedTuple):
@@ -94,9 +99,13 @@ class Kinematics:
     slide_offset: Float[Array, "slides 3"]
     dof_axis: Float[Array, "dofs 3"]
     dof_multiplier: Float[Array, " dofs"]
-    frame_R: Float[Array, "rigid 3 3"]
-    frame_p: Float[Array, "rigid 3"]
-    frame_quat: Float[Array, "rigid 4"]
+    frame_nodes: Int[Array, " frames_and_world"]
+    """Node that each frame and, last, the world is attached to; that of the world comes
+    after all others."""
+    frame_R: Float[Array, "frames_and_world 3 3"]
+    """Orientation of each frame on its node."""
+    frame_p: Float[Array, "frames_and_world 3"]
+    frame_quat: Float[Array, "frames_and_world 4"]
     limits: Float[Array, "2 nq"]
     """Lower and upper bound of each coordinate, ±inf where none."""
     home: Float[Array, " nq"]
@@ -120,11 +129,52 @@ class Kinematics:
         Raises:
             ConfigError: For an unknown name, with near matches.
         """
-        return frame_index(frame, self.names, self.tree.n_frames)
+        return frame_index(frame, self.names, self.num_frames)
 
-    def without_names(self) -> "Kinematics":
-        """Return a copy without names, because programs do not depend on them."""
-        return replace(self, names=())
+    @property
+    def num_frames(self) -> int:
+        """Number of frames, without the world."""
+        return len(self.frame_nodes) - 1
+
+    @property
+    def dof_mask(self) -> Bool[Array, "frames_and_world dofs"]:
+        """Whether each dof moves each frame; last, the world."""
+        return self._xp.asarray(self.tree.node_dof_mask)[self.frame_nodes]
+
+    @property
+    def _xp(self) -> Any:
+        """The namespace of the arrays, NumPy's or JAX's."""
+        return self.frame_nodes.__array_namespace__()
+
+    def for_programs(self) -> "Kinematics":
+        """Return a copy for compiled programs, which depend on few things of a world.
+
+        It has no names. Its frames are followed by copies of the world, up to a class
+        of capacity, and these by the nodes; see `node_frames`.
+        """
+        count, nodes = len(self.frame_nodes), len(self.tree.parents) + 1
+        padding = capacity_class(count, MIN_FRAME_CAPACITY) - count
+        xp = self._xp
+
+        def padded(x: Array) -> Array:
+            world = xp.broadcast_to(x[-1:], (padding + nodes, *x.shape[1:]))
+            return xp.concatenate([x, world])
+
+        frame_nodes = [self.frame_nodes, np.full(padding, nodes - 1), np.arange(nodes)]
+        return replace(
+            self,
+            names=(),
+            frame_nodes=xp.concatenate(frame_nodes),
+            frame_R=padded(self.frame_R),
+            frame_p=padded(self.frame_p),
+            frame_quat=padded(self.frame_quat),
+        )
+
+    @property
+    def node_frames(self) -> Int[np.ndarray, " nodes_and_world"]:
+        """Frames of a copy `for_programs` that are the nodes and, last, the world."""
+        nodes = len(self.tree.parents) + 1
+        return len(self.frame_nodes) - nodes + np.arange(nodes)
 
     def forward_pass(self, q: Float[Array, "*batch nq"]) -> ForwardPass:
         """Return the frame poses, and the world twist of each elementary dof."""
@@ -149,7 +199,7 @@ class Kinematics:
         result = forward_pass(self, q)
         i = self.index(frame)
         R, p = result.frames.R[..., i : i + 1, :, :], result.frames.p[..., i : i + 1, :]
-        mask = self.tree.dof_mask[i : i + 1]
+        mask = self.dof_mask[i : i + 1]
         selected = ForwardPass(FramePoses(R, p), result.twists)
         return geometric_jacobians(self, selected, mask)[..., 0, :, :]
 
@@ -160,7 +210,7 @@ class Kinematics:
         result = forward_pass(self, q)
         R, p = result.frames.R[..., :-1, :, :], result.frames.p[..., :-1, :]
         selected = ForwardPass(FramePoses(R, p), result.twists)
-        return geometric_jacobians(self, selected, self.tree.dof_mask[:-1])
+        return geometric_jacobians(self, selected, self.dof_mask[:-1])
 
     def integrate(
         self, q: Float[Array, "*batch nq"], v: Float[Array, "*batch nv"]
@@ -172,13 +222,11 @@ class Kinematics:
 @full_matmul_precision
 def forward_pass(K: Kinematics, q: Float[Array, "*batch nq"]) -> ForwardPass:
     """Return the poses of all frames and the twists of all dofs."""
-    indices = K.tree.indices
     (R, p), twists = forward_pass_nodes(K, q)
-    R_offset, p_offset = _frame_offsets(K, q)
-    R_node = R[..., indices.frame_nodes, :, :]
+    R_node = R[..., K.frame_nodes, :, :]
     frames = FramePoses(
-        R_node @ R_offset[indices.offset_rows],
-        p[..., indices.frame_nodes, :] + rotate(R_node, p_offset[indices.offset_rows]),
+        R_node @ _cast_like(q, K.frame_R),
+        p[..., K.frame_nodes, :] + rotate(R_node, _cast_like(q, K.frame_p)),
     )
     return ForwardPass(frames, twists)
 
@@ -204,11 +252,9 @@ def attach_to_nodes(
         rows: Row of the batch of each frame.
         frames: Index of each frame.
     """
-    indices, count = K.tree.indices, len(K.tree.parents) + 1
-    node_rows = rows * count + gather(indices.frame_nodes % count, frames)
-    offsets = gather(indices.offset_rows, frames)
+    node_rows = rows * (len(K.tree.parents) + 1) + gather(K.frame_nodes, frames)
     return FrameAttachment(
-        node_rows, *(gather(x, offsets) for x in _frame_offsets(K, K.node_p))
+        node_rows, *(gather(x, frames) for x in (K.frame_R, K.frame_p))
     )
 
 
@@ -250,15 +296,6 @@ def forward_pass_nodes(
         moments = xp.where(indices.is_rotation[:, None], moments, axes)
         axes = xp.where(indices.is_rotation[:, None], axes, 0.0)
     return FramePoses(R, p), xp.concatenate([moments, axes], -1)
-
-
-def _frame_offsets(K: Kinematics, q: Array) -> FramePoses:
-    """Return the poses of rigid frames on their nodes and, last, the identity."""
-    xp = q.__array_namespace__()
-    R = xp.concatenate([_cast_like(q, K.frame_R), xp.eye(3, dtype=q.dtype)[None]])
-    return FramePoses(
-        R, xp.concatenate([_cast_like(q, K.frame_p), xp.zeros((1, 3), q.dtype)])
-    )
 
 
 def _node_poses(K: Kinematics, q: Array) -> tuple[Array, Array]:
@@ -319,7 +356,15 @@ def _rotation_angles(K: Kinematics, padded: Array) -> Array:
 def frame_quaternions(
     K: Kinematics, q: Float[Array, "*batch nq"]
 ) -> Float[Array, "*batch frames 4"]:
-    """Return the world orientations of all frames and, last, of the world.
+    """Return the world orientations of all frames and, last, of the world."""
+    nodes = node_quaternions(K, q)
+    return quat_multiply(nodes[..., K.frame_nodes, :], _cast_like(q, K.frame_quat))
+
+
+def node_quaternions(
+    K: Kinematics, q: Float[Array, "*batch nq"]
+) -> Float[Array, "*batch nodes 4"]:
+    """Return the world orientations of all nodes and, last, of the world.
 
     They are products along the tree, whose sign is never normalised, so that they are
     smooth in q.
@@ -340,10 +385,7 @@ def frame_quaternions(
     # Prefix products by pointer doubling: the k-th step multiplies paths of 2^k nodes.
     for up in indices.ancestors:
         nodes = quat_multiply(nodes[..., up, :], nodes)
-    on = xp.concatenate([_cast_like(q, K.frame_quat), unit.reshape(-1, 4)[:1]])[
-        indices.offset_rows
-    ]
-    return quat_multiply(nodes[..., indices.frame_nodes, :], on)
+    return nodes
 
 
 def geometric_jacobians(

@@ -11,12 +11,12 @@ Ints = tuple[int, ...]
 
 @dataclass(frozen=True)
 class KinematicTree:
-    """The kinematic tree of a world: nodes by level, dofs, frames.
+    """The kinematic tree of a world: nodes by level, and dofs.
 
-    A node is a moving body; frames are rigidly attached to nodes.
+    A node is a moving body. Frames are rigidly attached to nodes; they are data, see
+    `Kinematics`.
     """
 
-    n_frames: int
     nq: int
     nv: int
     parents: Ints
@@ -42,10 +42,6 @@ class KinematicTree:
     """Coordinate in q of each tangent column, -1: one of a quaternion."""
     balls: tuple[tuple[int, int], ...]
     """(first q coordinate, first tangent column) of each quaternion in q."""
-    frame_nodes: Ints
-    """Node that each frame is attached to, -1: the world."""
-    rigid_frames: Ints
-    """Frames with an offset from their node; all other frames coincide with it."""
     columns_are_dofs: bool
     """True if each tangent column is one dof at unit speed: J needs no folding."""
 
@@ -57,13 +53,13 @@ class KinematicTree:
         return self._hash  # type: ignore[attr-defined]
 
     @cached_property
-    def dof_mask(self) -> np.ndarray:
-        """Mask (frames + 1, dofs) of the dofs that move each frame; last, the world."""
+    def node_dof_mask(self) -> np.ndarray:
+        """Mask (nodes + 1, dofs) of the dofs that move each node; last, the world."""
         moves = np.zeros((len(self.parents) + 1, len(self.dof_nodes)), bool)
         for node, parent in enumerate(self.parents):
             moves[node] = moves[parent]
             moves[node] |= np.asarray(self.dof_nodes, int) == node
-        return moves[[*self.frame_nodes, -1]]
+        return moves
 
     @cached_property
     def is_angle(self) -> np.ndarray:
@@ -114,12 +110,6 @@ class TreeIndices:
         while (up[:n] < n).any():
             self.ancestors.append(up)
             up = up[up]
-        self.frame_nodes = np.append(as_array(tree.frame_nodes), n)
-        """The node of each frame and, last, of the world."""
-        rigid = as_array(tree.rigid_frames)
-        self.offset_rows = np.full(len(self.frame_nodes), len(rigid))
-        """Row of each frame's offset: of a rigid frame, or the last, the identity."""
-        self.offset_rows[rigid] = np.arange(len(rigid))
         self.dof_nodes = as_array(tree.dof_nodes)
         self.is_rotation = np.array(tree.dof_is_rotation, bool)
         self.is_all_rotation = bool(self.is_rotation.all())

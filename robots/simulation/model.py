@@ -121,7 +121,8 @@ class _ModelBuilder:
         self.contact_bits = contact_bits(C.frames)
         self.relations = resolve_mimics(C.frames)
         layout = C.tree.model.layout
-        self.frame_nodes = layout.tree.frame_nodes
+        self.frame_nodes = C.tree.model.kinematics.frame_nodes
+        self.is_moved = self.frame_nodes < len(layout.tree.parents)
         self.starts = {s.frame: s.start for s in layout.slots}
         self.spec = self._new_spec()
         self.scalars: list[_ScalarCoordinate] = []
@@ -166,7 +167,7 @@ class _ModelBuilder:
             body.pos, body.quat = pose[:3], pose[3:]
             if self._is_moving(i):
                 self._add_joints(i, frame, body)
-            self._add_matter(frame, body, weights[i], self.frame_nodes[i] >= 0)
+            self._add_matter(frame, body, weights[i], self.is_moved[i])
             bodies[i] = body
             pending += [k for k, f in enumerate(self.C.frames) if f.parent == i]
 

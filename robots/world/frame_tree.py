@@ -126,14 +126,15 @@ class KinematicModel:
 
     @cached_property
     def unnamed_kinematics(self) -> Kinematics:
-        """Kinematics without names, with NumPy arrays in JAX's precision.
+        """Kinematics for programs, with NumPy arrays in JAX's precision.
 
         It serves as data of compiled programs; arrays that stay on the host are faster
         to change and to pack.
         """
         dtype = jax.dtypes.canonicalize_dtype(float)
         return jax.tree.map(
-            lambda a: np.asarray(a, dtype), self.kinematics.without_names()
+            lambda a: np.asarray(a, dtype if a.dtype.kind == "f" else None),
+            self.kinematics.for_programs(),
         )
 
     def with_moved_frame(

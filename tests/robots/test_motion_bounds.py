@@ -28,7 +28,7 @@ def bounds_of_all_frames(C: pw.Config, q, step, radius):
         dof_rates(K, jnp.asarray(step[None])),
         centers,
         np.full((1, n), radius),
-        K.tree.dof_mask[:-1],
+        K.dof_mask[:-1],
     )
 
 
@@ -113,7 +113,7 @@ def test_bounds_hold_in_float32_and_under_jit():
         centers = K.forward_pass(q).frames.p[:, :-1]
         radii = np.full((1, centers.shape[1]), RADIUS, np.float32)
         rates = dof_rates(K, step)
-        return motion_bounds(K, twists, rates, centers, radii, K.tree.dof_mask[:-1])
+        return motion_bounds(K, twists, rates, centers, radii, K.dof_mask[:-1])
 
     got = single(np.float32(C.q[None]), np.float32(step[None]))
     for a, b in zip(got, exact, strict=True):
