@@ -1,4 +1,16 @@
-"""Classes of capacity, so that programs do not depend on how many things there are."""
+"""Classes of capacity, so that programs do not depend on how many things there are.
+
+A count is rounded up to a class, and places that nothing takes are masked. A program
+that is at hand also serves what would fit into a smaller one, in this process and in
+later ones: what has been compiled for is kept beside the programs.
+"""
+
+import pickle
+from collections.abc import Hashable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from .program_cache import read_entry, write_entry
 
 GROWTH = 4
 """Ratio of one class of capacity to the one below. Larger values compile fewer programs
@@ -19,3 +31,54 @@ def capacity_class(count: int, least: int) -> int:
     while capacity < count:
         capacity *= GROWTH
     return capacity
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """What programs are compiled for."""
+
+    kinds: frozenset[int]
+    """Kinds of things, each with code of its own."""
+    counts: tuple[int, ...]
+    """Classes of numbers of things."""
+
+    def holds(self, need: "Capacity") -> bool:
+        """Return whether a program for this capacity serves another one."""
+        counts = zip(self.counts, need.counts, strict=True)
+        return self.kinds >= need.kinds and all(a >= b for a, b in counts)
+
+
+_compiled: dict[Hashable, list[Capacity]] = {}
+"""Capacities that programs have been compiled for, by what they depend on besides."""
+
+
+def capacity_at_hand(key: Hashable, need: Capacity) -> Capacity:
+    """Return the least capacity that has been compiled for and holds what is needed.
+
+    If there is none, it is what is needed, with all kinds that there have been: after a
+    few worlds all kinds are there, and nothing new is compiled.
+
+    Args:
+        key: what programs depend on besides.
+        need: classes that are needed.
+    """
+    known = _compiled.get(key)
+    if known is None:
+        known = _compiled[key] = _read(key)
+    fitting = [capacity for capacity in known if capacity.holds(need)]
+    if fitting:
+        return min(fitting, key=lambda c: (c.counts, len(c.kinds)))
+    kinds = need.kinds.union(*(capacity.kinds for capacity in known))
+    new = replace(need, kinds=kinds)
+    known.append(new)
+    write_entry(("capacities", key), pickle.dumps(known))
+    return new
+
+
+def _read(key: Hashable) -> list[Capacity]:
+    """Return the capacities that other processes have compiled for."""
+    with suppress(Exception):
+        known = pickle.loads(read_entry(("capacities", key)) or b"")
+        if all(isinstance(capacity, Capacity) for capacity in known):
+            return list(known)
+    return []

@@ -1,7 +1,7 @@
 """Features in a given world: indices, arrays, and their compiled evaluation."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from textwrap import shorten
@@ -16,7 +16,12 @@ from posewise.compilation.arrays import Array
 from posewise.compilation.program import compile_program
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
-from posewise.robots.kinematics.forward import Kinematics, fold_dofs
+from posewise.robots.kinematics.forward import (
+    FramePoses,
+    Kinematics,
+    fold_dofs,
+    forward_pass_nodes,
+)
 from posewise.robots.kinematics.manifold import (
     coordinates_to_tangent,
     tangent_to_coordinates,
@@ -25,6 +30,7 @@ from posewise.robots.kinematics.manifold import (
 from .errors import FeatureError
 from .evaluate import evaluate_symbol, linearize
 from .linearized_feature import FeatureInputs
+from .pair_tables import on_nodes
 from .scaling import apply_scale_and_target_to_linearization
 from .symbol import PERIOD, Symbol
 
@@ -45,6 +51,22 @@ class BoundFeature:
     """(D,) or (out, D)."""
     target: np.ndarray
     """(D,)."""
+
+    def poses(self, K: Kinematics, poses: FramePoses, q: Array) -> FramePoses:
+        """Return the poses of the feature's frames in slices.
+
+        Args:
+            K: kinematics of the world.
+            poses: of all frames in the slices.
+            q: coordinates (slices, nq).
+        """
+        if self.symbol.reads_nodes:
+            return forward_pass_nodes(K, q)[0]
+        return FramePoses(poses.R[:, self.frames], poses.p[:, self.frames])
+
+    def params_of(self, K: Kinematics) -> Mapping[str, Array]:
+        """Return the params in a world."""
+        return on_nodes(K, self.params) if self.symbol.reads_nodes else self.params
 
     @property
     def dim(self) -> int:
@@ -107,7 +129,8 @@ def assemble_jacobian(
     J = wrenches @ twists.swapaxes(-1, -2)[:, None]
     # A frame moves only with the dofs between it and the root, so that others are
     # masked; a dof that moves several of the feature's frames adds up their parts.
-    J = fold_dofs(K, (J * K.dof_mask[g.frames][:, None]).sum(1))
+    moves = K.tree.node_dof_mask if g.symbol.reads_nodes else K.dof_mask[g.frames]
+    J = fold_dofs(K, (J * moves[:, None]).sum(1))
     return tangent_to_coordinates(K.tree, Q, J) if coordinates == "q" else J
 
 

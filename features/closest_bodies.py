@@ -11,18 +11,13 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
-from posewise.collision import Contact
-from posewise.robots.contact.body_pairs import (
-    BodyPairs,
-    CoreTypes,
-    evaluate_contacts,
-    pack,
-)
+from posewise.collision import Body, Contact, contact, contact_within, smooth_contact
+from posewise.robots.contact.body_table import CORES_OF_KIND, NO_PAIR
 
 from .errors import FeatureError
-from .pair_sources import bounding_ball_params
+from .pair_tables import FAR, PairTypes, make_core
 from .safe_math import subgradient_weights
 from .symbol import Symbol
 
@@ -33,39 +28,42 @@ from .symbol import Symbol
 def pair_symbol(
     fn: Callable[..., Any],
     name: str,
-    kinds: CoreTypes,
+    types: PairTypes,
     dim: int,
     unit: str,
     value_and_wrenches: Callable[..., Any] | None = None,
     sum_params: Callable[[dict], dict] | None = None,
     is_nonnegative: bool = False,
+    reads_nodes: bool = False,
 ) -> Symbol:
     """Return the symbol of a function of pair types, poses and params of pairs.
 
     Args:
-        fn: `(kinds, R, p, params)` to y (D,).
+        fn: `(types, R, p, params)` to y (D,).
         name: of the symbol.
-        kinds: types of the cores of each pair; static, see `pack`.
+        types: of the pairs; static.
         dim: D.
         unit: of the rows.
-        value_and_wrenches: `(kinds, R, p, params)`; see `Symbol.value_and_wrenches`.
+        value_and_wrenches: `(types, R, p, params)`; see `Symbol.value_and_wrenches`.
         sum_params: from the params to those of a sum; see `Symbol.pair_sum`.
         is_nonnegative: whether rows are never negative.
+        reads_nodes: see `Symbol.reads_nodes`.
     """
 
-    def with_kinds(fn: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda R, p, **params: fn(kinds, R, p, params)
+    def with_types(fn: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda R, p, **params: fn(types, R, p, params)
 
     return Symbol(
-        with_kinds(fn),
+        with_types(fn),
         name,
         frames=(0, None),
         dim=dim,
         unit=unit,
         takes_frame_stack=True,
-        value_and_wrenches=value_and_wrenches and with_kinds(value_and_wrenches),
-        pair_sum=sum_params and (kinds, sum_params),
+        value_and_wrenches=value_and_wrenches and with_types(value_and_wrenches),
+        pair_sum=sum_params and (types, sum_params),
         is_nonnegative=is_nonnegative,
+        reads_nodes=reads_nodes,
     )
 
 
@@ -84,63 +82,27 @@ def smoothing_params(name: str, smoothing: float) -> dict[str, np.ndarray]:
     return {"smoothing": np.array(float(smoothing))} if smoothing else {}
 
 
-def pair_params(
-    groups: list[BodyPairs],
-    pairs: Int[np.ndarray, "pairs 2"],
-    frame_count: int,
-    smoothing: dict[str, np.ndarray],
-) -> tuple[CoreTypes, dict[str, np.ndarray]]:
-    """Return the types of pairs of bodies, and the params of pairs of frames.
-
-    Args:
-        groups: pairs of bodies.
-        pairs: the two frames of each pair, as indices among the symbol's frames.
-        frame_count: number of the symbol's frames.
-        smoothing: see `smoothing_params`.
-    """
-    kinds, params = pack(groups)
-    pair_of_bodies = np.concatenate([group.pair for group in groups])
-    params |= _body_pair_indices(pair_of_bodies, len(pairs))
-    params |= _frame_incidence(pairs, frame_count) | smoothing
-    return kinds, params
-
-
-def add_bounding_balls(
-    params: dict[str, np.ndarray],
-    groups: list[BodyPairs],
-    pairs: Int[np.ndarray, "pairs 2"],
-    frame_count: int,
-) -> dict[str, np.ndarray]:
-    """Return the params with those of `sum_near_pairs`, where it applies.
-
-    It applies to exact distances.
-    """
-    if "smoothing" in params:
-        return params
-    return params | bounding_ball_params(groups, pairs, frame_count)
-
-
 class NearestBodies(NamedTuple):
     """Nearest bodies of each pair of frames."""
 
-    distance: Float[jax.Array, " pairs"]
-    """Signed distance [m]."""
-    wrench: Float[jax.Array, "pairs 6"]
+    distance: Float[jax.Array, " ends"]
+    """Signed distance [m]; `FAR` for what is no pair."""
+    wrench: Float[jax.Array, "ends 6"]
     """Derivative of the distance with respect to a twist of the first frame about the
     world's origin: force, then moment."""
-    weights: Float[jax.Array, "pairs bodies"]
-    """Share of each pair of bodies among the nearest ones."""
+    weights: Float[jax.Array, "ends pairs"] | None
+    """Share of each pair of bodies among the nearest ones of each pair of frames; None:
+    each pair of frames has one."""
     contacts: Contact
-    """Contacts of all pairs of bodies, (pairs, bodies)."""
+    """Contacts of all pairs of bodies, (pairs,)."""
 
     def weighted_mean(self, x: jax.Array) -> jax.Array:
-        """Return the mean of (pairs, bodies, …) over the nearest bodies."""
-        weights = self.weights.reshape(*self.weights.shape, *[1] * (x.ndim - 2))
-        return jnp.sum(weights * x, 1)
+        """Return the mean of (pairs, …) over the nearest bodies."""
+        return x if self.weights is None else jnp.tensordot(self.weights, x, 1)
 
 
 def nearest_bodies(
-    kinds: CoreTypes,
+    types: PairTypes,
     R: Float[jax.Array, "m 3 3"],
     p: Float[jax.Array, "m 3"],
     params: dict,
@@ -149,99 +111,119 @@ def nearest_bodies(
     """Return the nearest bodies of all pairs of frames.
 
     Args:
-        kinds: types of the cores of each pair; static.
+        types: of the pairs; static.
         R: rotations (m, 3, 3) of the frames.
         p: positions (m, 3).
-        params: see `pair_params`.
-        cutoff: distance [m] beyond which lower bounds of distances suffice.
+        params: arrays of a `FramePairTable`.
+        cutoff: distance [m] of each pair of frames beyond which lower bounds of
+            distances suffice.
     """
     # The derivative of a distance holds its witness points fixed on their bodies, as
     # they are optimal (envelope theorem; Danskin 1967). A twist (v, ω) moves the point
     # p_a of the first frame by v + ω × p_a, so d changes by n·v + (p_a × n)·ω. Frames
     # that move together keep their distance: the second frame has the opposite wrench.
-    pairs = params["at"]
-    out = evaluate_contacts(
-        kinds, R[pairs], p[pairs], params, cutoff, params.get("smoothing")
-    )
-    if "members" not in params:
-        # One pair of bodies for each pair of frames: there is nothing to select.
-        moment = jnp.cross(out.point_a, out.normal)
-        wrench = jnp.concatenate([out.normal, moment], -1)
-        contacts = jax.tree.map(lambda x: x[:, None], out)
-        weights = jnp.ones_like(contacts.distance)
-        return NearestBodies(out.distance, wrench, weights, contacts)
-    contacts = jax.tree.map(lambda x: x[params["members"]], out)
+    if cutoff is not None and types.has_unions:
+        cutoff = cutoff[params["end_row"]]
+    out = measure_pairs(types, R, p, params, cutoff)
+    moment = jnp.cross(out.point_a, out.normal)
+    wrench = jnp.concatenate([out.normal, moment], -1)
+    if not types.has_unions:
+        return NearestBodies(out.distance, wrench, None, out)
     # Equally near bodies share the derivative: min has a kink there, and the mean of
     # their derivatives is one of its subgradients.
-    distance = jax.lax.stop_gradient(contacts.distance)
-    distance = jnp.where(params["counts"], distance, jnp.inf)
-    weights = subgradient_weights(distance, 1)
-    moment = jnp.cross(contacts.point_a, contacts.normal)
-    # Distance and wrench are placeholders until the mean by weight replaces them.
-    near = NearestBodies(contacts.distance, moment, weights, contacts)
-    wrench = jnp.concatenate([contacts.normal, moment], -1)
+    ends = jnp.arange(len(params["margin"]))[:, None]
+    belongs = (params["end_row"] == ends) & (params["kind"] != NO_PAIR)
+    distance = jnp.where(belongs, jax.lax.stop_gradient(out.distance), FAR)
+    weights = jnp.where(belongs, subgradient_weights(distance, 1), 0.0)
+    weights = jax.lax.stop_gradient(weights)
+    near = NearestBodies(out.distance, wrench, weights, out)
+    is_pair = belongs.any(1)
     return near._replace(
-        distance=near.weighted_mean(contacts.distance),
+        distance=jnp.where(is_pair, near.weighted_mean(out.distance), FAR),
         wrench=near.weighted_mean(wrench),
     )
 
 
-def _body_pair_indices(pair: np.ndarray, count: int) -> dict[str, np.ndarray]:
-    """Return the pairs of bodies of each pair of frames, and which entries count.
-
-    The result is empty if each pair of frames has one pair of bodies, in one order.
+def measure_pairs(
+    types: PairTypes,
+    R: Float[jax.Array, "m 3 3"],
+    p: Float[jax.Array, "m 3"],
+    params: dict,
+    cutoff: jax.Array | None,
+) -> Contact:
+    """Return the contacts of all pairs of bodies, from the first frame's to the other.
 
     Args:
-        pair: the pair of frames of each pair of bodies.
-        count: number of pairs of frames.
+        types: of the pairs; static.
+        R: rotations (m, 3, 3) of the frames.
+        p: positions (m, 3).
+        params: arrays of a `FramePairTable`.
+        cutoff: distance [m] of each pair beyond which lower bounds suffice.
     """
-    # Pairs of bodies that are in the order of the pairs of frames need no gather.
-    if np.array_equal(pair, np.arange(count)):
-        return {}
-    lists = [np.flatnonzero(pair == k) for k in range(count)]
-    width = max(map(len, lists))
-    counts = np.arange(width) < np.array([len(x) for x in lists])[:, None]
-    # Lists are filled up with their first entry, which is a valid index.
-    padded = [np.concatenate([x, np.full(width - len(x), x[0])]) for x in lists]
-    return {"members": np.stack(padded), "counts": counts}
+    frame, pose = params["body_frame"], params["body_pose"]
+    R_body = R[frame] @ pose[..., :3]
+    p_body = p[frame] + jnp.einsum("nij,nj->ni", R[frame], pose[..., 3])
+
+    def body(core: Any, rows: jax.Array) -> Body:
+        sizes = (params[name][rows] for name in ("half", "radii", "hull"))
+        core = make_core(core, *sizes, params["vertices"])
+        return Body(core, params["radius"][rows], R_body[rows], p_body[rows])
+
+    count = len(params["kind"])
+    away = jnp.broadcast_to(jnp.eye(3, dtype=p.dtype)[2], (count, 3))
+    contacts = Contact(jnp.full(count, FAR, p.dtype), away, away, away)
+    for kind in types.kinds:
+        core_a, core_b = CORES_OF_KIND[kind]
+        a, b = body(core_a, params["body_a"]), body(core_b, params["body_b"])
+        is_kind = params["kind"] == int(kind)
+        if "smoothing" in params:
+            out = smooth_contact(a, b, params["smoothing"])
+        elif cutoff is None and len(types.kinds) == 1:
+            out = contact(a, b)
+        else:
+            limit = jnp.inf if cutoff is None else cutoff
+            # Of all other pairs a bound is enough, which is not used.
+            out = contact_within(a, b, jnp.where(is_kind, limit, -jnp.inf))
+        contacts = _where(is_kind, out, contacts)
+    swapped = Contact(
+        contacts.distance, contacts.point_b, contacts.point_a, -contacts.normal
+    )
+    return _where(params["is_flipped"], swapped, contacts)
 
 
-def _frame_incidence(
-    pairs: Int[np.ndarray, "pairs 2"], frame_count: int
-) -> dict[str, np.ndarray]:
-    """Return for each frame the pairs it is in, and the sign of their wrench on it.
+def _where(mask: jax.Array, a: Contact, b: Contact) -> Contact:
+    def select(x: jax.Array, y: jax.Array) -> jax.Array:
+        return jnp.where(mask.reshape(-1, *[1] * (x.ndim - 1)), x, y)
 
-    Padded entries have sign 0.
-    """
-    lists = [np.argwhere(pairs == k) for k in range(frame_count)]
-    width = max(map(len, lists))
-    in_pairs, signs = np.zeros((2, frame_count, width), int)
-    for k, incidences in enumerate(lists):
-        pair, side = incidences.T
-        in_pairs[k, : len(pair)] = pair
-        signs[k, : len(pair)] = 1 - 2 * side
-    return {"at": pairs, "in_pairs": in_pairs, "sign": signs.astype(float)}
+    return jax.tree.map(select, a, b)
 
 
 def wrench_of_distance(
-    near: NearestBodies, slope: Float[jax.Array, " pairs"], params: dict
+    near: NearestBodies, slope: Float[jax.Array, " ends"], params: dict, m: int
 ) -> tuple[Float[jax.Array, "1 m 3"], Float[jax.Array, "1 m 3"]]:
     """Return force and moment on each frame, of one row that depends on distances.
 
     Args:
         near: nearest bodies of each pair.
         slope: derivative of the row with respect to each distance.
-        params: see `pair_params`.
+        params: arrays of a `FramePairTable`.
+        m: number of frames.
     """
-    # A gather over padded lists, because XLA runs scatters in sequence on CPUs.
+    # A product with 0, 1 or -1, because XLA runs scatters in sequence on CPUs.
     wrench = slope[:, None] * near.wrench
-    total = jnp.sum(params["sign"][..., None] * wrench[params["in_pairs"]], 1)
+    total = jnp.tensordot(signs_of_ends(params, m), wrench, ((0,), (0,)))
     return total[None, :, :3], total[None, :, 3:]
+
+
+def signs_of_ends(params: dict, m: int) -> Float[jax.Array, "ends m"]:
+    """Return 1 for the first frame of each pair, and -1 for the second one."""
+    first, second = (params["ends"][:, k, None] == np.arange(m) for k in range(2))
+    return first.astype(params["margin"].dtype) - second
 
 
 def vmap_instances(
     fn: Callable[..., Any],
-    kinds: CoreTypes,
+    types: PairTypes,
     R: Float[jax.Array, "*instances m 3 3"],
     p: Float[jax.Array, "*instances m 3"],
     params: dict,
@@ -251,6 +233,6 @@ def vmap_instances(
     With many instances, params may have the leading axis too, or be shared.
     """
     if p.ndim == 2:
-        return fn(kinds, R, p, params)
-    params_axis = 0 if params["at"].ndim > 2 else None
-    return jax.vmap(partial(fn, kinds), (0, 0, params_axis))(R, p, params)
+        return fn(types, R, p, params)
+    params_axis = 0 if params["margin"].ndim > 1 else None
+    return jax.vmap(partial(fn, types), (0, 0, params_axis))(R, p, params)

@@ -1,15 +1,15 @@
 """Sums over near pairs of frames, with work that grows with near pairs only.
 
-Bounding balls select the pairs of bodies that may be near; only these are posed and
-measured exactly. All instances of a batch made by vmap share one list of pairs. A frame
-with several bodies counts as their union: of each pair of frames, the nearest bodies.
+Bounding balls select the pairs of bodies that may be near; only these are measured
+exactly. All instances of a batch made by vmap share one list of pairs. A frame with
+several bodies counts as their union: of each pair of frames, the nearest bodies.
 
 Where nothing overlaps a sum is zero, and has no slope towards what is near. With a
 slack it is minus the least gap instead, down to minus the slack: the same inequality,
 with a slope.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -19,35 +19,25 @@ import numpy as np
 from jax.custom_batching import custom_vmap
 from jaxtyping import Float
 
-from posewise.collision import Body, contact, distance_lower_bound
+from posewise.collision import Body, contact
 from posewise.compilation.arrays import Array
 from posewise.compilation.compaction import (
-    append,
     compact,
-    empty_indices,
     fold_chunks,
     gather,
     scatter_add,
     scatter_min,
 )
-from posewise.compilation.materialize import materialize
-from posewise.robots.contact.body_pairs import CoreTypes
 
 from .pair_sources import (
-    PairGroup,
+    CONTACT_CHUNK,
+    PairBatch,
     PairLocation,
     PairSource,
     concatenate,
     flatten_axes,
-    locate_pairs,
-    make_body,
 )
-
-BOUND_CHUNK = 32
-"""Number of pairs whose distance is bounded at a time."""
-CONTACT_CHUNK = 8
-"""Number of pairs that are measured exactly at a time. Larger chunks vectorise better,
-but waste more work on the last one."""
+from .pair_tables import PairTypes
 
 
 class PairSumBatch(NamedTuple):
@@ -65,32 +55,30 @@ frame: force, then moment."""
 
 
 def sum_near_pairs(
-    kinds: tuple[CoreTypes, ...], rows: Sequence[PairSumBatch]
+    types: tuple[PairTypes, ...], rows: Sequence[PairSumBatch]
 ) -> list[PairSum]:
     """Return the sums of several batches; like pairs of all batches share one loop.
 
     Args:
-        kinds: for each batch the types of cores of its pairs; static.
-        rows: the batches; their params have a `margin` and a `slack` [m].
+        types: of the pairs of each batch; static.
+        rows: the batches; their params are those of a `FramePairTable` with a `slack`
+            [m].
     """
-    return _batched_sums(kinds)(list(rows))
+    return _batched_sums(types)(list(rows))
 
 
 @lru_cache(maxsize=256)
-def _batched_sums(kinds: tuple[CoreTypes, ...]) -> Any:
+def _batched_sums(types: tuple[PairTypes, ...]) -> Any:
     # By default, vmap would run the loops over near pairs for as long as any instance
     # needs, with all instances in each pass.
     @custom_vmap
     def totals(batches: Any) -> Any:
-        sources, row, frame, body, slot = [], 0, 0, 0, 0
-        for types, (R, p, params) in zip(kinds, batches, strict=True):
-            batch_axes, params_axes = p.ndim - 2, params["reach"].ndim - 1
+        sources = []
+        for pair_types, (R, p, params) in zip(types, batches, strict=True):
+            batch_axes, params_axes = p.ndim - 2, params["slack"].ndim
             params = {k: flatten_axes(v, params_axes) for k, v in params.items()}
             R, p = flatten_axes(R, batch_axes), flatten_axes(p, batch_axes)
-            source = PairSource(types, R, p, params, row, frame, body, slot)
-            sources.append(source)
-            row, frame = row + source.n, frame + source.n * source.frames
-            body, slot = body + source.n * source.bodies, slot + source.n * source.slots
+            sources.append(PairSource(pair_types, R, p, params))
         return [
             (y.reshape(p.shape[:-2]), wrench.reshape(*p.shape[:-1], 6))
             for (y, wrench), (_, p, _) in zip(
@@ -111,7 +99,7 @@ def _batched_sums(kinds: tuple[CoreTypes, ...]) -> Any:
         ):
             R, p = broadcast(R, R_has), broadcast(p, p_has)
             # Params that no axis maps stay shared; those with axes need this one too.
-            if params["reach"].ndim > 1 or any(params_have.values()):
+            if params["slack"].ndim or any(params_have.values()):
                 params = {k: broadcast(v, params_have[k]) for k, v in params.items()}
             mapped.append(PairSumBatch(R, p, params))
         return totals(mapped), [(True, True)] * len(mapped)
@@ -133,40 +121,50 @@ class _Overlaps(NamedTuple):
 
 def _sum_sources(sources: list[PairSource]) -> list[tuple[jax.Array, jax.Array]]:
     """Return y and wrenches of all rows of each source."""
-    poses = concatenate([s.body_poses() for s in sources])
-    margin = concatenate([s.of_rows("margin") for s in sources])
-    slack = concatenate([s.of_rows("slack") for s in sources])
-    has_unions = any(s.has_unions for s in sources)
-    last = sources[-1]
-    frame_count = last.first_frame + last.n * last.frames
-    slot_count = last.first_slot + last.n * last.slots
-    zeros = partial(jnp.zeros, dtype=poses.dtype)
+    batch = PairBatch(sources)
+    total = batch.total
+    margins = [s.of_pairs(s.params["margin"]) for s in sources]
+    reaches = [
+        jnp.where(margin > -jnp.inf, margin + s.params["slack"][:, None], -jnp.inf)
+        for s, margin in zip(sources, margins, strict=True)
+    ]
+    near = []
+    for s, first, reach in zip(sources, batch.first, reaches, strict=False):
+        poses = batch.poses[first.body : first.body + s.n * s.bodies]
+        near.append(s.near(poses, reach))
+    margin = concatenate([x.reshape(-1) for x in margins])
+    reach = concatenate([x.reshape(-1) for x in reaches])
+    slack = concatenate([jnp.repeat(s.params["slack"], s.shared) for s in sources])
+    has_unions = any(s.types.has_unions for s in sources)
+    zeros = partial(jnp.zeros, dtype=batch.poses.dtype)
     # Of each pair of frames with several bodies: gap, force, row and frames of the
     # nearest bodies, which are known only after all bodies have been measured.
-    unknown = zeros((slot_count if has_unions else 0, 10))
+    unknown = zeros((total.end if has_unions else 0, 10))
     unions = unknown + np.array([np.inf, *[0] * 9])
     sums = _Sums(
         zeros((len(slack), 1)),
-        zeros((frame_count, 6)),
+        zeros((total.frame, 6)),
         jnp.concatenate([slack[:, None], zeros((len(slack), 8))], 1),
     )
-    like_groups: dict[Any, list[PairGroup]] = {}
-    for s in sources:
-        for g, types in enumerate(s.kinds):
-            # Like pairs have equal types and equal numbers of vertices, so that their
-            # sizes can be stacked and one program measures all of them.
-            shapes = tuple(x.shape[1:] for x in PairGroup(s, g, 0).sizes())
-            groups = like_groups.setdefault((types, shapes), [])
-            first = sum(x.places("a").size for x in groups)
-            groups.append(PairGroup(s, g, first))
-    for groups in like_groups.values():
-        contacts = partial(_fold_contacts, groups, poses, margin, margin + slack)
-        if has_unions:
-            unions = contacts(_take_nearest, unions)
-        else:
-            sums = contacts(_add_overlaps, sums)
-    if has_unions:
-        sums = _add_unions(unions, sums)
+
+    def may_count(at: PairLocation, bound: jax.Array) -> jax.Array:
+        return bound < gather(reach, at.pair)
+
+    def add(at: PairLocation, a: Body, b: Body, is_valid: jax.Array, state: Any) -> Any:
+        out = contact(a, b)
+        # A twist of a about the origin changes the distance by n·(v + ω × p_a).
+        moment = jnp.cross(out.point_a, out.normal)
+        force = -jnp.concatenate([out.normal, moment], -1)
+        # Pairs within the slack are measured too, and need not overlap.
+        overlap = gather(margin, at.pair) - out.distance
+        overlaps = _Overlaps(at.row, overlap, force, at.frame_a, at.frame_b)
+        add_to = _take_nearest if has_unions else _add_overlaps
+        return add_to(state, overlaps, at.end, is_valid)
+
+    state = batch.fold_near(
+        concatenate(near), may_count, add, unions if has_unions else sums
+    )
+    sums = _add_unions(state, sums) if has_unions else state
     # Rows without overlap return their least gap, capped by the slack with which
     # `nearest` began.
     y, wrench, nearest = sums
@@ -177,8 +175,8 @@ def _sum_sources(sources: list[PairSource]) -> list[tuple[jax.Array, jax.Array]]
     wrench = scatter_add(scatter_add(wrench, ends[:, 0], force), ends[:, 1], -force)
     y = jnp.where(is_free, -gap, y[:, 0])
     return [
-        (y[s.first_row :][: s.n], wrench[s.first_frame :][: s.n * s.frames])
-        for s in sources
+        (y[first.row :][: s.n], wrench[first.frame :][: s.n * s.frames])
+        for s, first in zip(sources, batch.first, strict=False)
     ]
 
 
@@ -198,7 +196,7 @@ class _Sums(NamedTuple):
     """
 
 
-def _add_overlaps(sums: _Sums, found: _Overlaps, slot: Array, is_valid: Array) -> _Sums:
+def _add_overlaps(sums: _Sums, found: _Overlaps, end: Array, is_valid: Array) -> _Sums:
     """Add overlaps to the sums of their rows; gaps only compete for the least one."""
     # The last chunk is padded; a padded entry neither is nearest nor adds to a sum.
     gap = jnp.where(is_valid, -found.overlap, jnp.inf)[:, None]
@@ -216,76 +214,23 @@ def _add_overlaps(sums: _Sums, found: _Overlaps, slot: Array, is_valid: Array) -
 
 
 def _take_nearest(
-    unions: jax.Array, found: _Overlaps, slot: Array, is_valid: Array
+    unions: jax.Array, found: _Overlaps, end: Array, is_valid: Array
 ) -> jax.Array:
     """Keep, of each pair of frames, the bodies with the least gap."""
     gap = jnp.where(is_valid, -found.overlap, jnp.inf)[:, None]
     indices = jnp.stack([found.row, found.frame_a, found.frame_b], -1)
     entry = jnp.concatenate([gap, found.force, indices.astype(gap.dtype)], -1)
-    return scatter_min(unions, slot, entry)
+    return scatter_min(unions, end, entry)
 
 
 def _add_unions(unions: jax.Array, sums: _Sums) -> _Sums:
     """Add the overlaps of the nearest bodies of each pair of frames."""
 
-    def add(slot: Array, is_valid: Array, sums: _Sums) -> _Sums:
-        entry = gather(unions, slot)
+    def add(end: Array, is_valid: Array, sums: _Sums) -> _Sums:
+        entry = gather(unions, end)
         row, a, b = (entry[:, 7 + k].astype(np.int32) for k in range(3))
         found = _Overlaps(row, -entry[:, 0], entry[:, 1:7], a, b)
-        return _add_overlaps(sums, found, slot, is_valid)
+        return _add_overlaps(sums, found, end, is_valid)
 
     measured = compact(unions[:, 0] < jnp.inf)
     return fold_chunks(measured, CONTACT_CHUNK, add, sums)
-
-
-def _fold_contacts(
-    groups: list[PairGroup],
-    poses: jax.Array,
-    margin: jax.Array,
-    reach: jax.Array,
-    add: Callable[..., Any],
-    state: Any,
-) -> Any:
-    """Return the state after the contacts of like pairs have been added to it.
-
-    Args:
-        groups: pairs with the same types of cores.
-        poses: of the bodies of all rows.
-        margin: of each row [m].
-        reach: margin plus slack of each row [m].
-        add: `(state, overlaps, slots, is_valid)` to the next state.
-        state: the first one.
-    """
-    sizes = [concatenate(x) for x in zip(*(g.sizes() for g in groups), strict=True)]
-    core_a, core_b = groups[0].types
-    middle = len(core_a._fields) + 1
-
-    def bodies(k: jax.Array) -> tuple[PairLocation, Body, Body]:
-        at = locate_pairs(groups, k)
-        own_sizes = [gather(x, at.params_pair) for x in sizes]
-        a = make_body(core_a, own_sizes[:middle], gather(poses, at.body_a))
-        return at, a, make_body(core_b, own_sizes[middle:], gather(poses, at.body_b))
-
-    def select_by_bound(pair: Any, is_valid: Any, near: Any) -> Any:
-        at, a, b = materialize(bodies, pair)
-        bound = materialize(lambda a, b: distance_lower_bound(a, b)[0], a, b)
-        return append(near, pair, is_valid & (bound < reach[at.row]))
-
-    def add_contacts(pair: Any, is_valid: Any, state: Any) -> Any:
-        at, a, b = materialize(bodies, pair)
-        out = contact(a, b)
-        # A twist of a about the origin changes the distance by n·(v + ω × p_a).
-        moment = jnp.cross(out.point_a, out.normal)
-        force = -jnp.concatenate([out.normal, moment], -1)
-        # Pairs within the slack are measured too, and need not overlap.
-        overlap = margin[at.row] - out.distance
-        found = _Overlaps(at.row, overlap, force, at.frame_a, at.frame_b)
-        return add(state, found, at.slot, is_valid)
-
-    # Three stages, each on the survivors of the one before: balls, then a lower bound
-    # of the distance, then the exact contact.
-    near = concatenate([g.near(poses) for g in groups])
-    nearer = fold_chunks(
-        compact(near), BOUND_CHUNK, select_by_bound, empty_indices(len(near))
-    )
-    return fold_chunks(nearer, CONTACT_CHUNK, add_contacts, state)

@@ -1,7 +1,6 @@
 """Collisions of all pairs of frames that can collide: their sum, or a row for each."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -10,33 +9,36 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from posewise.compilation.arrays import Array
 from posewise.robots.config import Config
-from posewise.robots.contact.body_pairs import BodyPairs, CoreTypes, group_body_pairs
 from posewise.robots.contact.huge_shapes import warn_of_huge_shapes
 from posewise.robots.errors import ConfigError
+from posewise.robots.kinematics.tree import KinematicTree
 from posewise.robots.typing import FrameName
 from posewise.robots.world.frame import Frame
 
 from .closest_bodies import (
-    add_bounding_balls,
     nearest_bodies,
-    pair_params,
     pair_symbol,
+    signs_of_ends,
     smoothing_params,
     vmap_instances,
     wrench_of_distance,
 )
 from .collision_sums import PairSumBatch, sum_near_pairs
+from .pair_tables import (
+    FAR,
+    NAMED_SIZES,
+    WORLD_SIZES,
+    FramePairTable,
+    PairTypes,
+    table_of_frames,
+)
 from .safe_math import subgradient_weights
 from .symbol import Resolved, Symbol
 
 MAX_COLLISION_SLACK = 0.03
 """Largest gap up to which a collision sum that is an inequality returns minus the gap
 [m]. Larger values show more of what is near, but measure more pairs."""
-FAR = 1e3
-"""Distance by which pairs that do not count are taken apart [m]; more than any margin,
-and little enough that distances keep their digits."""
 EXACT_ROW_RANGE = 0.1
 """Distance beyond the margin up to which collision rows are exact [m]. Larger values
 measure more pairs exactly."""
@@ -45,10 +47,8 @@ measure more pairs exactly."""
 class _SelectedPairs(NamedTuple):
     """Pairs of frames in a world."""
 
-    frames: Int[np.ndarray, " m"]
-    """Indices of the frames in pairs; all others would have wrenches of zero."""
     pairs: Int[np.ndarray, "n 2"]
-    """Pairs as indices among these."""
+    """Pairs of frame indices."""
     can_collide: Bool[np.ndarray, " n"]
     """Whether a pair counts; see `Config.reserve_collisions`."""
 
@@ -62,8 +62,7 @@ def _select_pairs(C: Config, frames: Sequence[FrameName]) -> _SelectedPairs:
         # with everything.
         is_chosen = np.isin(pairs, chosen).any(1)
         pairs, can_collide = pairs[is_chosen], can_collide[is_chosen]
-    involved, positions = np.unique(pairs, return_inverse=True)
-    return _SelectedPairs(involved, positions.reshape(-1, 2), can_collide)
+    return _SelectedPairs(pairs, can_collide)
 
 
 def resolve_sum(
@@ -135,8 +134,8 @@ def required_distances(
     Returns:
         Pairs of frame indices; their distances.
     """
-    involved, positions, can_collide = _select_pairs(C, frames)
-    pairs = involved[positions[can_collide]]
+    pairs, can_collide = _select_pairs(C, frames)
+    pairs = pairs[can_collide]
     if symbol.pair_margins is not None:
         return pairs, symbol.pair_margins(C, pairs)
     given: dict[str, Any] = {**symbol.options, **options}
@@ -188,17 +187,13 @@ def _resolve_pairs(
     margins: Callable[[np.ndarray], np.ndarray],
     smoothing: float,
 ) -> Resolved:
-    smoothing_arrays = smoothing_params(name, smoothing)
-    involved, pairs, can_collide = _select_pairs(C, frames)
-    if not len(pairs):
-        return _NO_PAIRS, involved, {}
-    margin = np.where(can_collide, margins(involved[pairs]), -np.inf)
-    warn_of_huge_shapes(C.frames, involved)
-    shapes = [C.frames[i] for i in involved]
-    symbol, params = _pairs_symbol(
-        fn, name, dim, shapes, pairs, margin, smoothing_arrays
-    )
-    return symbol, involved, params
+    pairs, can_collide = _select_pairs(C, frames)
+    margin = np.where(can_collide, margins(pairs), -np.inf)
+    warn_of_huge_shapes(C.frames, np.unique(pairs))
+    # The frames are those of moving bodies, whatever stands around them.
+    table, K = table_of_frames(C.frames, pairs, margin), C.tree.model.unnamed_kinematics
+    symbol, params = _pairs_symbol(fn, name, dim, table, K.tree)
+    return symbol, K.node_frames, params | smoothing_params(name, smoothing)
 
 
 def pair_rows_symbol(
@@ -211,57 +206,43 @@ def pair_rows_symbol(
         pairs: pairs, as indices among the frames.
         margin: required distance [m].
     """
-    margins = np.full(len(pairs), float(margin))
-    return _pairs_symbol(
-        collision_rows, "rowsBetween", len(pairs), shapes, pairs, margins, {}
-    )
+    table = table_of_frames(shapes, pairs, np.full(len(pairs), float(margin)))
+    return _pairs_symbol(collision_rows, "rowsBetween", len(pairs), table, None)
 
 
 def _pairs_symbol(
     fn: Callable[..., jax.Array],
     name: str,
     dim: int,
-    shapes: Sequence[Frame],
-    pairs: Int[np.ndarray, "n 2"],
-    margin: Float[np.ndarray, " n"],
-    smoothing: dict[str, np.ndarray],
+    table: FramePairTable,
+    tree: KinematicTree | None,
 ) -> tuple[Symbol, dict[str, np.ndarray]]:
-    groups = group_body_pairs(shapes, pairs)
-    if fn is accumulated_collisions:
-        # A sum has no order, so its pairs may be in that of the groups; then pairs of
-        # frames and of bodies are the same and need no index.
-        order = list(dict.fromkeys(k for g in groups for k in g.pair.tolist()))
-        pairs, margin = pairs[order], margin[order]
-        groups = group_body_pairs(shapes, pairs)
-    counts = margin > -np.inf
-    least = np.min(margin, where=counts, initial=np.inf)
-    least = least if counts.any() else 0.0
-    growth = np.where(counts, margin - least, -FAR)
-    excess = max(0.0, np.max(growth))
-    inflated = [_inflated(group, growth) for group in groups]
-    kinds, params = pair_params(inflated, pairs, len(shapes), smoothing)
-    params["margin"] = np.array(least)
-    if fn is collision_rows:
-        return pair_symbol(fn, name, kinds, dim, "m", _LINEARIZE_ROWS), params
-    params["slack"] = np.array(0.0)
-    params = add_bounding_balls(params, groups, pairs, len(shapes))
-    if "reach" in params:
-        params["reach"] = params["reach"] + excess
+    """Return the symbol of a table of pairs, and its arrays.
+
+    Args:
+        fn: `accumulated_collisions` or `collision_rows`.
+        name: of the symbol.
+        dim: number of rows.
+        table: the pairs, of all frames of a world or of those that a feature names.
+        tree: of the world; None: a feature that names its frames.
+    """
+    is_sum, least = fn is accumulated_collisions, WORLD_SIZES if tree else NAMED_SIZES
+    types, params = table.arrays((name, tree), least, has_exact_rows=not is_sum)
+    derived: tuple[Any, ...] = (_LINEARIZE_ROWS,)
+    if is_sum:
+        params["slack"] = np.array(0.0)
+        derived = _linearize_sum, _identity
     symbol = pair_symbol(
-        fn, name, kinds, dim, "m", _linearize_sum, _identity, is_nonnegative=True
+        fn,
+        name,
+        types,
+        dim,
+        "m",
+        *derived,
+        is_nonnegative=is_sum,
+        reads_nodes=tree is not None,
     )
     return symbol, params
-
-
-def _inflated(group: BodyPairs, growth: Float[np.ndarray, " pairs"]) -> BodyPairs:
-    """Return pairs of bodies, each nearer by the growth of its pair of frames [m].
-
-    A larger margin is the same as a larger radius: the distance is less by as much, and
-    the wrench stays the same, since the witness point moves along the normal.
-    """
-    body = group.a.body
-    grown = body._replace(radius=body.radius + growth[group.pair])
-    return group._replace(a=replace(group.a, body=grown))
 
 
 # A named function, because each new lambda would be a new key of `pair_symbol`.
@@ -269,42 +250,46 @@ def _identity(params: dict) -> dict:
     return params
 
 
-def _linearize_sum(kinds, R, p, params):
-    if "reach" in params:
-        return _sum_of_near_pairs(kinds, R, p, params)
-    return vmap_instances(_sum_of_all_pairs, kinds, R, p, params)
+def _linearize_sum(types, R, p, params):
+    if "smoothing" in params:
+        return vmap_instances(_sum_of_all_pairs, types, R, p, params)
+    return _sum_of_near_pairs(types, R, p, params)
 
 
 # The loop over near pairs has a length that depends on data, so that JAX cannot
 # differentiate it in reverse. Derivatives go through the sum of all pairs, which has
 # the same value.
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
-def _sum_of_near_pairs(kinds, R, p, params):
-    ((y, wrench),) = sum_near_pairs((kinds,), [PairSumBatch(R, p, params)])
+def _sum_of_near_pairs(types, R, p, params):
+    ((y, wrench),) = sum_near_pairs((types,), [PairSumBatch(R, p, params)])
     return y[..., None], wrench[..., None, :, :3], wrench[..., None, :, 3:]
 
 
 @_sum_of_near_pairs.defjvp
-def _sum_of_near_pairs_jvp(kinds, primals, tangents):
-    return jax.jvp(partial(vmap_instances, _sum_of_all_pairs, kinds), primals, tangents)
+def _sum_of_near_pairs_jvp(types, primals, tangents):
+    return jax.jvp(partial(vmap_instances, _sum_of_all_pairs, types), primals, tangents)
 
 
-def _sum_of_all_pairs(kinds, R, p, params):
+def _sum_of_all_pairs(types, R, p, params):
     margin, slack = params["margin"], params["slack"]
-    near = nearest_bodies(kinds, R, p, params, margin + slack)
-    overlap = margin - near.distance
+    counts = margin > -jnp.inf
+    near = nearest_bodies(
+        types, R, p, params, jnp.where(counts, margin + slack, margin)
+    )
+    overlap = jnp.where(counts, margin, 0.0) - near.distance
+    overlap = jnp.where(counts, overlap, -FAR)
     y = jnp.sum(jnp.where(overlap > 0, overlap, 0.0))
     # Where nothing overlaps, the least gap takes the sum's place, so that the row has a
     # slope before anything collides.
     is_positive, largest = y > 0, jnp.max(overlap)
-    nearest = jnp.where(largest > -slack, subgradient_weights(near.distance), 0.0)
+    nearest = jnp.where(largest > -slack, subgradient_weights(-overlap), 0.0)
     slope = jnp.where(is_positive, jnp.where(overlap > 0, -1.0, 0.0), -nearest)
     y = jnp.where(is_positive, y, jnp.maximum(largest, -slack))
-    return y[None], *wrench_of_distance(near, slope, params)
+    return y[None], *wrench_of_distance(near, slope, params, len(p))
 
 
 def accumulated_collisions(
-    kinds: CoreTypes, R: jax.Array, p: jax.Array, params: dict
+    types: PairTypes, R: jax.Array, p: jax.Array, params: dict
 ) -> jax.Array:
     """Sum over all pairs that can collide of max(0, margin - distance) [m].
 
@@ -312,24 +297,27 @@ def accumulated_collisions(
     With `smoothing`, distances are smoothed as in `neg_distance`. With `slack`, the
     value is minus the least gap where nothing overlaps, down to minus the slack.
     """
-    return _linearize_sum(kinds, R, p, params)[0]
+    return _linearize_sum(types, R, p, params)[0]
 
 
-def _linearize_rows(kinds, R, p, params):
-    near = nearest_bodies(kinds, R, p, params, params["margin"] + EXACT_ROW_RANGE)
+def _linearize_rows(types, R, p, params):
+    margin = params["margin"]
+    counts = margin > -jnp.inf
+    near = nearest_bodies(types, R, p, params, margin + EXACT_ROW_RANGE)
+    # What does not count is far apart.
+    y = jnp.where(counts, jnp.where(counts, margin, 0.0) - near.distance, -FAR)
     # Each row has wrenches on two frames only. They are spread over all frames by a
     # product with 0, 1 or -1, because XLA runs scatters in sequence on CPUs.
-    ends = params["at"][..., None] == np.arange(len(p))
-    sign = ends[:, 0].astype(p.dtype) - ends[:, 1]
+    sign = jnp.where(counts[:, None], signs_of_ends(params, len(p)), 0.0)
     wrench = -sign[..., None] * near.wrench[:, None]
-    return params["margin"] - near.distance, wrench[..., :3], wrench[..., 3:]
+    return y, wrench[..., :3], wrench[..., 3:]
 
 
 _LINEARIZE_ROWS = partial(vmap_instances, _linearize_rows)
 
 
 def collision_rows(
-    kinds: CoreTypes, R: jax.Array, p: jax.Array, params: dict
+    types: PairTypes, R: jax.Array, p: jax.Array, params: dict
 ) -> jax.Array:
     """For each pair that can collide, margin - distance [m]: an inequality.
 
@@ -338,19 +326,4 @@ def collision_rows(
     the balls' distance is used, which is a lower bound. With `smoothing`, distances of
     all pairs are smoothed as in `neg_distance`.
     """
-    return _linearize_rows(kinds, R, p, params)[0]
-
-
-def no_pairs(R: jax.Array, p: jax.Array, **params: Array) -> jax.Array:
-    """Sum over no pair at all [m], which is 0."""
-    return jnp.zeros(1, p.dtype)
-
-
-_NO_PAIRS = Symbol(
-    no_pairs,
-    "accumulatedCollisions",
-    frames=(0, None),
-    dim=1,
-    unit="m",
-    takes_frame_stack=True,
-)
+    return _linearize_rows(types, R, p, params)[0]

@@ -10,19 +10,18 @@ import numpy as np
 
 from posewise.collision import Contact
 from posewise.robots.config import Config
-from posewise.robots.contact.body_pairs import CoreTypes, group_body_pairs
+from posewise.robots.contact.body_table import solid_frame
 from posewise.robots.errors import ConfigError
 from posewise.robots.typing import FrameName
 
 from .closest_bodies import (
-    add_bounding_balls,
     nearest_bodies,
-    pair_params,
     pair_symbol,
     smoothing_params,
     vmap_instances,
     wrench_of_distance,
 )
+from .pair_tables import NAMED_SIZES, PairTypes, table_of_frames
 from .symbol import Resolved
 
 
@@ -32,7 +31,7 @@ def distance_resolver(
     """Return the function that resolves a symbol of distances of named frames.
 
     Args:
-        fn: `(kinds, R, p, params)` to y (D,).
+        fn: `(types, R, p, params)` to y (D,).
         name: of the symbol.
         dim: D.
         unit: of the rows.
@@ -42,38 +41,38 @@ def distance_resolver(
     def resolve(
         C: Config, frames: Sequence[FrameName], smoothing: float = 0.0
     ) -> Resolved:
-        at = [C.index(f) for f in frames]
-        meets = group_body_pairs(C.frames, [(at[i], at[j]) for i, j in ends])
-        # Pairs of half-spaces are in no group of pairs of bodies.
-        if len({k for m in meets for k in m.pair}) < len(ends):
+        indices = [C.index(f) for f in frames]
+        shapes = [solid_frame(C.frames, i) for i in indices]
+        table = table_of_frames(shapes, np.array(ends), np.zeros(len(ends)))
+        # Two half-spaces are no pair of bodies.
+        if len(np.unique(table.pairs.pair)) < len(ends):
             raise ConfigError(
                 f"{name} on {list(frames)}: two half-spaces have no distance."
             )
-        pairs = meets, np.array(ends), len(at)
-        kinds, arrays = pair_params(*pairs, smoothing_params(name, smoothing))
-        arrays = add_bounding_balls(arrays, *pairs)
+        types, arrays = table.arrays(name, NAMED_SIZES, has_exact_rows=True)
+        arrays |= smoothing_params(name, smoothing)
         # Only the distance has its derivative at hand, as the normal and the witness
         # points; derivatives of these depend on the curvature of the surfaces, and are
         # left to JAX.
         derived = (_LINEARIZE_NEG_DISTANCE, _as_pair_sum) if fn is neg_distance else ()
-        symbol = pair_symbol(fn, name, kinds, dim, unit, *derived)
-        return symbol, np.array(at), arrays
+        symbol = pair_symbol(fn, name, types, dim, unit, *derived)
+        return symbol, np.array(indices), arrays
 
     return resolve
 
 
 def _nearest_contact(
-    kinds: CoreTypes, R: jax.Array, p: jax.Array, params: dict
+    types: PairTypes, R: jax.Array, p: jax.Array, params: dict
 ) -> Contact:
     """Return the contact of the nearest bodies of each pair."""
-    near = nearest_bodies(kinds, R, p, params)
+    near = nearest_bodies(types, R, p, params)
     return jax.tree.map(near.weighted_mean, near.contacts)
 
 
-def _linearize_neg_distance(kinds, R, p, params):
-    near = nearest_bodies(kinds, R, p, params)
+def _linearize_neg_distance(types, R, p, params):
+    near = nearest_bodies(types, R, p, params)
     return -near.distance, *wrench_of_distance(
-        near, -jnp.ones_like(near.distance), params
+        near, -jnp.ones_like(near.distance), params, len(p)
     )
 
 
@@ -87,72 +86,65 @@ def _as_pair_sum(params: dict) -> dict:
 
     Such a sum is the overlap, or minus the gap however wide it is: minus the distance.
     """
-    zero = jnp.zeros_like(params["reach"][..., 0])
-    return params | {"margin": zero, "slack": zero + jnp.inf}
+    return params | {"slack": jnp.full_like(params["margin"][..., 0], jnp.inf)}
 
 
 def neg_distance(
-    kinds: CoreTypes, R: jax.Array, p: jax.Array, params: dict
+    types: PairTypes, R: jax.Array, p: jax.Array, params: dict
 ) -> jax.Array:
     """Minus the signed distance of two frames [m]; positive in penetration.
 
     With `smoothing` τ > 0 [m] the distance has no kinks, and is less than the exact one
     by at most a few τ: see `collision.smooth_contact`.
     """
-    return -nearest_bodies(kinds, R, p, params).distance
+    return -nearest_bodies(types, R, p, params).distance
 
 
-def vector(kinds: CoreTypes, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
+def vector(types: PairTypes, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
     """Vector from the second witness point to the first, in the world [m]."""
-    out = _nearest_contact(kinds, R, p, params)
+    out = _nearest_contact(types, R, p, params)
     return (out.distance[:, None] * out.normal)[0]
 
 
-def normal(kinds: CoreTypes, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
+def normal(types: PairTypes, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
     """Unit normal from the second frame to the first, in the world."""
-    return _nearest_contact(kinds, R, p, params).normal[0]
+    return _nearest_contact(types, R, p, params).normal[0]
 
 
-def point_1(kinds: CoreTypes, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
+def point_1(types: PairTypes, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
     """Witness point on the first frame's surface, in the world [m]."""
-    return _nearest_contact(kinds, R, p, params).point_a[0]
+    return _nearest_contact(types, R, p, params).point_a[0]
 
 
-def point_2(kinds: CoreTypes, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
+def point_2(types: PairTypes, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
     """Witness point on the second frame's surface, in the world [m]."""
-    return _nearest_contact(kinds, R, p, params).point_b[0]
+    return _nearest_contact(types, R, p, params).point_b[0]
 
 
-def _core_vectors(kinds, R, p, params) -> jax.Array:
+def _core_vectors(types, R, p, params) -> jax.Array:
     """Return the vector between the cores' witness points, radii left out, per pair."""
-    near = nearest_bodies(kinds, R, p, params)
+    near = nearest_bodies(types, R, p, params)
     # The distance of the cores is that of the surfaces plus both radii. The surfaces'
     # vector vanishes at contact, where it would give a grasp no direction.
-    radii = jnp.concatenate(
-        [
-            params[f"a{g}_{len(t[0]._fields)}"] + params[f"b{g}_{len(t[1]._fields)}"]
-            for g, t in enumerate(kinds)
-        ]
-    )
-    radii = radii[params["members"]] if "members" in params else radii[:, None]
+    radii = params["radius"][params["body_a"]] + params["radius"][params["body_b"]]
     length = near.contacts.distance + radii
     return near.weighted_mean(length[..., None] * near.contacts.normal)
 
 
-def oppose(kinds: CoreTypes, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
+def oppose(types: PairTypes, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
     """Sum of the vectors from an object's core to those of two fingers [m].
 
     Frames: finger, finger, object. Zero where the fingers stand opposite each other.
     """
-    first, second = _core_vectors(kinds, R, p, params)
+    first, second = _core_vectors(types, R, p, params)
     return first + second
 
 
 def oppose_central(
-    kinds: CoreTypes, R: jax.Array, p: jax.Array, params: dict
+    types: PairTypes, R: jax.Array, p: jax.Array, params: dict
 ) -> jax.Array:
     """Rows of `oppose`; then 0.01 times the misalignment of fingers and object."""
-    first, second = _core_vectors(kinds, R, p, params)
+    first, second = _core_vectors(types, R, p, params)
 
     def direction(v):
         square = jnp.sum(v * v)

@@ -111,7 +111,7 @@ def linearize_batch(
 
 def is_pair_sum(symbol: Symbol, order: int, params: Container[str]) -> bool:
     """Return whether a symbol with params of these names is a sum over near pairs."""
-    return symbol.pair_sum is not None and order == 0 and "reach" in params
+    return symbol.pair_sum is not None and order == 0 and "smoothing" not in params
 
 
 @full_matmul_precision
@@ -139,10 +139,10 @@ def linearize_pair_sums(
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _evaluate_pair_sums(symbols: tuple[Symbol, ...], arguments: Any) -> Any:
     parts: list[Any] = [symbol.pair_sum for symbol in symbols]
-    kinds, params_of = zip(*parts, strict=True)
+    types, params_of = zip(*parts, strict=True)
     pairs = zip(params_of, arguments, strict=True)
     batches = [PairSumBatch(R, p, sum_params(own)) for sum_params, (R, p, own) in pairs]
-    sums = sum_near_pairs(kinds, batches)
+    sums = sum_near_pairs(types, batches)
     return [(y[:, None], w[:, None, :, :3], w[:, None, :, 3:]) for y, w in sums]
 
 

@@ -2,7 +2,7 @@
 
 import copy
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 import jax
@@ -12,7 +12,7 @@ from jaxtyping import Float
 
 from posewise.robots.config import Config
 from posewise.robots.errors import ProblemWarning
-from posewise.robots.kinematics.forward import frame_quaternions
+from posewise.robots.kinematics.forward import Kinematics, frame_quaternions
 from posewise.robots.kinematics.rounding import (
     TOLERANCE,
     is_coarse,
@@ -253,7 +253,7 @@ class Feature:
                     f" slices: give q of shape ({slices}, {C.nq}), or use KOMO."
                 )
             w, q = C.forward_pass(), C.q
-            R, p, twists = w.frames.R[None], w.frames.p[None], w.twists[None]
+            frames, twists = jax.tree.map(lambda x: x[None], w)
         else:
             q = float_array("q", q, f"{slices * C.nq} numbers", FeatureError)
             if q.reshape(-1).size != slices * C.nq or q.ndim > 2:
@@ -264,9 +264,9 @@ class Feature:
             if not np.isfinite(q).all():
                 raise FeatureError("q has NaN or infinite entries.")
             w = C.forward_pass(q.reshape(slices, C.nq))
-            R, p, twists = w.frames.R, w.frames.p, w.twists
+            frames, twists = w
         Q = q.reshape(slices, -1)
-        R, p = R[:, g.frames], p[:, g.frames]
+        R, p = g.poses(C.tree.model.kinematics, frames, Q)
         self._warn_if_coarse(p, Q[:, g.coordinates])
         quats = np.zeros((*p.shape[:2], 4))
         # Quaternions need a second pass over the tree, which few symbols pay for.
@@ -274,9 +274,8 @@ class Feature:
             quats = make_quaternions_continuous(C.quaternions_at(Q)[:, g.frames])
         x = FeatureInputs(R, p, quats, Q[:, g.coordinates], self._time_steps(tau))
         K = C.kinematics().for_programs() if g.symbol.uses_kinematics else None
-        out = compiled_linearization(g.symbol, g.order)(
-            x, self._params_of_value(g), g.scale, g.target, K
-        )
+        params = self._params_of_value(g, C.tree.model.kinematics)
+        out = compiled_linearization(g.symbol, g.order)(x, params, g.scale, g.target, K)
         out = np.asarray(out, float)
         J = assemble_jacobian(C, g, Q, twists, out[:, 1:], coordinates)
         return out[:, 0], J[0] if slices == 1 else np.moveaxis(J, 0, 1)
@@ -307,8 +306,7 @@ class Feature:
             # The trace of a user's function is of one precision.
             is_traced = not self.symbol.is_custom or Q.dtype == jnp.result_type(float)
             symbol = g.symbol if is_traced else self.symbol
-            frames = K.forward_pass(Q).frames
-            R, p = frames.R[:, g.frames], frames.p[:, g.frames]
+            R, p = g.poses(K, K.forward_pass(Q).frames, Q)
             quats = jnp.zeros((*p.shape[:2], 4), Q.dtype)
             if symbol.uses_quaternions:
                 quats = make_quaternions_continuous(
@@ -318,7 +316,7 @@ class Feature:
             x = FeatureInputs(R, p, quats, Q[:, g.coordinates], time)
             scale = jnp.asarray(g.scale, Q.dtype)
             target = jnp.asarray(g.target, Q.dtype)
-            arrays = self._params_of_value(g).items()
+            arrays = self._params_of_value(g, K).items()
             params = {k: cast_floating(v, Q.dtype) for k, v in arrays}
             raw = evaluate_symbol(symbol, g.order, x, params, K)
             period: Any = params.get(PERIOD)
@@ -327,12 +325,12 @@ class Feature:
 
         return phi
 
-    def _params_of_value(self, g: BoundFeature) -> dict[str, np.ndarray]:
+    def _params_of_value(self, g: BoundFeature, K: Kinematics) -> Mapping[str, Array]:
         """Return the params for a single value: without a target, no period counts."""
         # Those of home differences do: the home is a target already.
         if self.target is None and g.symbol.params is None:
-            return {name: v for name, v in g.params.items() if name != PERIOD}
-        return g.params
+            return {name: v for name, v in g.params_of(K).items() if name != PERIOD}
+        return g.params_of(K)
 
     def _time_steps(self, tau: float | VectorLike) -> Float[np.ndarray, " steps"]:
         """Return the time of each step [s]."""

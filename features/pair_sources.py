@@ -1,242 +1,376 @@
-"""The pairs of bodies of batches of sums: their parameters, and which may be near.
+"""Pairs of bodies of batches of rows, numbered over all rows of all batches.
 
-Every row of a batch has the same pairs of bodies at other poses. Pairs are numbered
-over all rows, so that lists of near pairs are lists of numbers; bounding balls select
-them.
+Every row of a batch has the same bodies and pairs, at other poses. Lists of near pairs
+are lists of numbers; bounding balls select them.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Int
 
-from posewise.collision import Body, HalfSpace
-from posewise.collision.broad_phase import bounding_radius
-from posewise.compilation.compaction import gather
+from posewise.collision import Body
+from posewise.collision.broad_phase import BoundingVolume, volume_distance
+from posewise.collision.vec3_tuple import (
+    column,
+    dot,
+    matrix_components,
+    sub,
+    vector_components,
+)
+from posewise.compilation.compaction import (
+    CompactIndices,
+    append,
+    compact,
+    empty_indices,
+    fold_chunks,
+    gather,
+)
 from posewise.compilation.materialize import materialize
-from posewise.robots.contact.body_pairs import BodyPairs, CoreTypes
+from posewise.robots.contact.body_table import CORES_OF_KIND, NO_PAIR, PLANE_KINDS
 
+from .pair_tables import PairTypes, make_core
 
-def bounding_ball_params(
-    groups: list[BodyPairs], pairs: Int[np.ndarray, "pairs 2"], frame_count: int
-) -> dict[str, np.ndarray]:
-    """Return pose and ball radius of each body, and the bodies of each pair.
-
-    Args:
-        groups: pairs of bodies.
-        pairs: the two frames of each pair, as indices among the symbol's frames.
-        frame_count: number of the symbol's frames.
-    """
-    # Stored by body, since a body that is in many pairs is then posed once.
-    place: dict[tuple[int, int], int] = {}
-    pose, reach = [], []
-    params = {}
-    for g, group in enumerate(groups):
-        for side, column in (("a", 0), ("b", 1)):
-            bodies = getattr(group, side)
-            # Bodies of a pair are in the order of their types, which is not always that
-            # of the frames; flipped pairs have body a on their second frame.
-            columns = np.where(group.is_flipped, 1 - column, column)
-            frame = pairs[group.pair, columns]
-            # A half-space has no bounding ball, so it is near everything.
-            is_plane = bodies.kind[0] is HalfSpace
-            size = np.inf if is_plane else bounding_radius(bodies.body.core)
-            radius = size + bodies.body.radius
-            keys = list(zip(frame.tolist(), bodies.number.tolist(), strict=True))
-            for k, key in enumerate(keys):
-                if key not in place:
-                    place[key] = len(place)
-                    R, p = bodies.body.R[k], bodies.body.p[k]
-                    pose.append(np.concatenate([R, p[:, None]], 1))
-                    reach.append(radius[k])
-            params[f"place_{side}{g}"] = np.array([place[key] for key in keys])
-    # Bodies in the order of their frames, which need no index if each frame has one.
-    frame_of_body = np.array([frame for frame, _ in place])
-    order = np.argsort(frame_of_body, kind="stable")
-    rank = np.argsort(order)
-    params = {name: rank[index] for name, index in params.items()}
-    params |= {"pose": np.array(pose)[order], "reach": np.array(reach)[order]}
-    if not np.array_equal(frame_of_body[order], np.arange(frame_count)):
-        params["body_frame"] = frame_of_body[order]
-    return params
+BOUND_CHUNK = 32
+"""Number of pairs whose distance is bounded at a time."""
+CONTACT_CHUNK = 8
+"""Number of pairs that are measured exactly at a time. Larger chunks vectorise better,
+but waste more work on the last one."""
 
 
 class PairSource(NamedTuple):
     """A batch of n rows with m sets of params, each shared by n / m successive rows."""
 
-    kinds: CoreTypes
+    types: PairTypes
     R: jax.Array
     p: jax.Array
     params: dict[str, jax.Array]
-    first_row: int
-    """Index of its first row among the rows of all sources."""
-    first_frame: int
-    """Index of its first frame among the frames of all rows of all sources."""
-    first_body: int
-    """Index of its first body among the bodies of all rows of all sources."""
-    first_slot: int
-    """Index of its first pair of frames among those of all rows of all sources."""
+    """Arrays of `FramePairTable`, with an axis of sets."""
 
     @property
     def n(self) -> int:
-        """Return the number of rows."""
+        """Number of rows."""
         return len(self.p)
 
     @property
+    def sets(self) -> int:
+        """Number of sets of params."""
+        return len(self.params["margin"])
+
+    @property
+    def shared(self) -> int:
+        """Number of rows that share a set of params."""
+        return self.n // self.sets
+
+    @property
     def frames(self) -> int:
-        """Return the number of frames of each row."""
+        """Number of frames of each row."""
         return self.p.shape[1]
 
     @property
     def bodies(self) -> int:
-        """Return the number of bodies of each row."""
-        return self.params["reach"].shape[1]
+        """Number of bodies of each row."""
+        return self.params["radius"].shape[1]
 
     @property
-    def slots(self) -> int:
-        """Return the number of pairs of frames of each row."""
-        return self.params["at"].shape[1]
+    def hulls(self) -> int:
+        """Number of hulls of each row."""
+        return self.params["vertices"].shape[1]
 
     @property
-    def has_unions(self) -> bool:
-        """Whether a frame has several bodies."""
-        return "body_frame" in self.params
+    def pairs(self) -> int:
+        """Number of pairs of bodies of each row."""
+        return self.params["kind"].shape[1]
 
-    def body_frames(self, params_row: jax.Array, body: jax.Array) -> jax.Array:
-        """Return the frames of bodies, as indices among a row's frames."""
-        if not self.has_unions:
-            return body
-        place = params_row * np.int32(self.bodies) + body
-        return gather(self.params["body_frame"].reshape(-1), place)
+    @property
+    def ends(self) -> int:
+        """Number of pairs of frames of each row."""
+        return self.params["margin"].shape[1]
 
     def body_poses(self) -> jax.Array:
         """Return the poses of the bodies of all rows, (rows · bodies, 3, 4)."""
         R, p = (x.reshape(-1, self.shared, *x.shape[1:]) for x in (self.R, self.p))
-        if self.has_unions:
-            frame = self.params["body_frame"][:, None, :, None]
-            take = partial(jnp.take_along_axis, axis=2, mode="promise_in_bounds")
-            R, p = take(R, frame[..., None]), take(p, frame)
-        poses = materialize(_body_poses, R, p, self.params["pose"])
+        frame = self.params["body_frame"][:, None, :, None]
+        take = partial(jnp.take_along_axis, axis=2, mode="promise_in_bounds")
+        R, p = take(R, frame[..., None]), take(p, frame)
+        poses = materialize(_body_poses, R, p, self.params["body_pose"])
         return poses.reshape(-1, 3, 4)
 
-    @property
-    def shared(self) -> int:
-        """Return the number of rows that share a set of params."""
-        return self.n // len(self.params["margin"])
+    def of_pairs(self, distance: jax.Array) -> jax.Array:
+        """Return a distance of each pair of frames for their pairs of bodies.
 
-    def of_rows(self, name: str) -> jax.Array:
-        """Return a param of each row."""
-        return jnp.repeat(self.params[name], self.shared)
+        That of places which no pair of bodies takes is -inf.
+        """
+        if self.types.has_unions:
+            rows = self.params["end_row"]
+            distance = jnp.take_along_axis(distance, rows, 1, mode="promise_in_bounds")
+        return jnp.where(self.params["kind"] == NO_PAIR, -jnp.inf, distance)
 
+    def near(
+        self, poses: jax.Array, reach: jax.Array, moved: jax.Array | None = None
+    ) -> jax.Array:
+        """Return for all pairs in all rows whether their balls are near.
 
-class PairGroup(NamedTuple):
-    """Pairs of a source with the same types of cores."""
-
-    source: PairSource
-    g: int
-    first: int
-    """Index of its first pair among like pairs in the params of all sources."""
-
-    @property
-    def types(self) -> tuple[Any, Any]:
-        """Return the types of the two cores."""
-        return self.source.kinds[self.g]
-
-    @property
-    def pairs(self) -> int:
-        """Return the number of pairs in all rows."""
-        return self.places("a").size * self.source.shared
-
-    def sizes(self) -> list[jax.Array]:
-        """Return sizes and radius of a, then of b, of each pair in all params."""
-        sizes = []
-        for side, core in zip("ab", self.types, strict=True):
-            names = (f"{side}{self.g}_{k}" for k in range(len(core._fields) + 1))
-            sizes += [self.source.params[name] for name in names]
-        return [flatten_axes(x, 2) for x in sizes]
-
-    def places(self, side: str) -> jax.Array:
-        """Return the body of each pair on a side, as index among a row's bodies."""
-        return self.source.params[f"place_{side}{self.g}"]
-
-    def at(self, k: jax.Array) -> "PairLocation":
-        """Locate the k-th pair, counted over all rows of the source."""
-        # Division of 32-bit integers is faster.
-        s, k = self.source, k.astype(np.int32)
-        # k counts an array (m, pairs, shared), in the layout of `_balls_are_near`.
-        pair = jax.lax.div(k, np.int32(s.shared))
-        params_row = jax.lax.div(pair, np.int32(self.places("a").shape[1]))
-        row = params_row * s.shared + k - pair * s.shared
-        body_a, body_b = (gather(self.places(x).reshape(-1), pair) for x in "ab")
-        first_body = row * s.bodies + s.first_body
-        first_frame = row * s.frames + s.first_frame
-        return PairLocation(
-            row=row + s.first_row,
-            slot=row * s.slots + s.first_slot + self.slot(pair),
-            params_pair=pair + self.first,
-            body_a=first_body + body_a,
-            body_b=first_body + body_b,
-            frame_a=first_frame + s.body_frames(params_row, body_a),
-            frame_b=first_frame + s.body_frames(params_row, body_b),
-        )
-
-    def slot(self, pair: jax.Array) -> jax.Array:
-        """Return the pair of frames of each pair of bodies, as index among a row's."""
-        return gather(self.source.params[f"pair{self.g}"].reshape(-1), pair)
-
-    def near(self, poses: jax.Array) -> jax.Array:
-        """Return for all pairs in all rows whether their balls are near."""
-        s = self.source
-        own_poses = poses[s.first_body : s.first_body + s.n * s.bodies]
-        own_poses = own_poses.reshape(-1, s.shared, s.bodies, *own_poses.shape[1:])
-        reach = s.params["margin"] + s.params["slack"]
-        return _balls_are_near(
-            own_poses, s.params["reach"], reach, self.places("a"), self.places("b")
-        )
+        Args:
+            poses: of the bodies of all rows, see `body_poses`.
+            reach: distance at which each pair of bodies is near (sets, pairs) [m].
+            moved: by how much the ball of each body is larger (rows, bodies) [m].
+        """
+        poses = poses.reshape(self.sets, self.shared, self.bodies, 3, 4)
+        size = (self.params["core_radius"] + self.params["radius"])[..., None]
+        if moved is not None:
+            size = size + jnp.moveaxis(moved.reshape(poses.shape[:3]), 1, 2)
+        ends = self.params["body_a"], self.params["body_b"]
+        return _balls_are_near(poses, size, reach, *ends)
 
 
 class PairLocation(NamedTuple):
     """Indices of pairs of bodies among those of all sources."""
 
     row: jax.Array
-    slot: jax.Array
+    end: jax.Array
     """Index among the pairs of frames of all rows."""
-    params_pair: jax.Array
-    """Index among like pairs in the params of all sources."""
+    pair: jax.Array
+    """Index among the pairs of bodies in the params of all sources."""
     body_a: jax.Array
+    """Index among the bodies of all rows."""
     body_b: jax.Array
+    table_a: jax.Array
+    """Index among the bodies in the params of all sources."""
+    table_b: jax.Array
     frame_a: jax.Array
+    """Index among the frames of all rows."""
     frame_b: jax.Array
+
+
+class _First(NamedTuple):
+    """Indices of what comes first in a source, among those of all sources."""
+
+    row: int = 0
+    frame: int = 0
+    body: int = 0
+    end: int = 0
+    pair: int = 0
+    """Among the pairs of bodies in the params."""
+    table: int = 0
+    """Among the bodies in the params."""
+    hull: int = 0
+    place: int = 0
+    """Among the pairs of bodies of all rows."""
+
+    def after(self, s: PairSource) -> "_First":
+        """Return what comes first in the source after one."""
+        return _First(
+            self.row + s.n,
+            self.frame + s.n * s.frames,
+            self.body + s.n * s.bodies,
+            self.end + s.n * s.ends,
+            self.pair + s.sets * s.pairs,
+            self.table + s.sets * s.bodies,
+            self.hull + s.sets * s.hulls,
+            self.place + s.n * s.pairs,
+        )
+
+
+class PairBatch:
+    """The pairs of bodies of several sources, at their poses."""
+
+    def __init__(self, sources: Sequence[PairSource]) -> None:
+        self.sources = sources
+        self.first = [_First()]
+        for s in sources:
+            self.first.append(self.first[-1].after(s))
+        self.kinds = sorted({kind for s in sources for kind in s.types.kinds})
+        self.poses = concatenate([s.body_poses() for s in sources])
+
+        def column(name: str) -> jax.Array:
+            return concatenate([flatten_axes(s.params[name], 2) for s in sources])
+
+        self.half, self.radii = column("half"), column("radii")
+        self.radius, self.core_radius = column("radius"), column("core_radius")
+        self.kind = column("kind")
+        self.hull = concatenate(
+            [
+                _global_hulls(s, f.hull)
+                for s, f in zip(sources, self.first, strict=False)
+            ]
+        )
+        self.vertices = _all_vertices(sources)
+
+    @property
+    def total(self) -> _First:
+        """Numbers of all things."""
+        return self.first[-1]
+
+    def locate(self, k: jax.Array, source: int = -1) -> PairLocation:
+        """Locate the k-th pairs, counted over all rows of all sources, or up to one."""
+        index = source % len(self.sources)
+        here = self._locate_in(index, jnp.maximum(k - self.first[index].place, 0))
+        if index == 0:
+            return here
+        # Sources are few, so that a chain of selects is less code than a search. Both
+        # sides are computed, so that each needs an index in bounds.
+        begin = self.first[index].place
+        before = self.locate(jnp.minimum(k, begin - 1), index - 1)
+        return jax.tree.map(partial(jnp.where, k < begin), before, here)
+
+    def _locate_in(self, index: int, k: jax.Array) -> PairLocation:
+        # Division of 32-bit integers is faster.
+        s, f, k = self.sources[index], self.first[index], k.astype(np.int32)
+        # k counts an array (sets, pairs, shared), in the layout of `_balls_are_near`.
+        pair = jax.lax.div(k, np.int32(s.shared))
+        params_row = jax.lax.div(pair, np.int32(s.pairs))
+        row = params_row * s.shared + k - pair * s.shared
+
+        def take(name: str, place: jax.Array) -> jax.Array:
+            return gather(s.params[name].reshape(-1), place)
+
+        a, b = take("body_a", pair), take("body_b", pair)
+        first = params_row * s.bodies
+        frame_a, frame_b = (take("body_frame", first + x) for x in (a, b))
+        end = pair - params_row * s.pairs
+        if s.types.has_unions:
+            end = take("end_row", pair)
+        return PairLocation(
+            row=row + f.row,
+            end=row * s.ends + f.end + end,
+            pair=pair + f.pair,
+            body_a=row * s.bodies + f.body + a,
+            body_b=row * s.bodies + f.body + b,
+            table_a=first + f.table + a,
+            table_b=first + f.table + b,
+            frame_a=row * s.frames + f.frame + frame_a,
+            frame_b=row * s.frames + f.frame + frame_b,
+        )
+
+    def body(self, core: Any, table: jax.Array, body: jax.Array) -> Body:
+        """Return bodies with a type of core, at their poses.
+
+        Args:
+            core: the type.
+            table: indices of the bodies in the params.
+            body: indices of the bodies among those of all rows.
+        """
+        sizes = (gather(x, table) for x in (self.half, self.radii, self.hull))
+        pose = gather(self.poses, body)
+        return Body(
+            make_core(core, *sizes, self.vertices),
+            gather(self.radius, table),
+            pose[..., :3],
+            pose[..., 3],
+        )
+
+    def volumes(self, at: PairLocation) -> tuple[BoundingVolume, BoundingVolume]:
+        """Return what encloses the bodies of pairs."""
+        return (
+            self._volume(at.table_a, at.body_a),
+            self._volume(at.table_b, at.body_b),
+        )
+
+    def _volume(self, table: jax.Array, body: jax.Array) -> BoundingVolume:
+        half = gather(self.half, table) + gather(self.radii, table)
+        pose = gather(self.poses, body)
+        return BoundingVolume(
+            vector_components(half),
+            gather(self.core_radius, table),
+            gather(self.radius, table),
+            matrix_components(pose[..., :3]),
+            vector_components(pose[..., 3]),
+        )
+
+    def _distance_bound(self, a: BoundingVolume, b: BoundingVolume) -> jax.Array:
+        bound = volume_distance(a, b)[0]
+        if PLANE_KINDS.isdisjoint(self.kinds):
+            return bound
+        # The only bodies without bounds are half-spaces, whose surface is at z = 0.
+        height = dot(column(b.R, 2), sub(a.p, b.p)) - a.reach
+        return jnp.where(jnp.isinf(b.core_radius), height, bound)
+
+    def fold_near(
+        self,
+        near: jax.Array,
+        may_count: Callable[[PairLocation, jax.Array], jax.Array],
+        add: Callable[[PairLocation, Body, Body, jax.Array, Any], Any],
+        state: Any,
+    ) -> Any:
+        """Return a state after all near pairs were added to it, kind after kind.
+
+        There are three stages, each on the survivors of the one before: balls, then a
+        lower bound of the distance, then what is added.
+
+        Args:
+            near: for all pairs of all rows, whether their balls are near.
+            may_count: from pairs and lower bounds of their distances to which count.
+            add: from pairs, their bodies, a mask of those that are no padding, and a
+                state to the next state.
+            state: the first one.
+        """
+
+        def select_by_bound(
+            k: jax.Array, is_valid: jax.Array, lists: list[CompactIndices]
+        ) -> list[CompactIndices]:
+            at = materialize(self.locate, k)
+            volumes = materialize(self.volumes, at)
+            bound = materialize(self._distance_bound, *volumes)
+            counts, kind = is_valid & may_count(at, bound), gather(self.kind, at.pair)
+            return [
+                append(chosen, k, counts & (kind == int(own)))
+                for chosen, own in zip(lists, self.kinds, strict=True)
+            ]
+
+        nothing = [empty_indices(len(near)) for _ in self.kinds]
+        lists = fold_chunks(compact(near), BOUND_CHUNK, select_by_bound, nothing)
+        for kind, chosen in zip(self.kinds, lists, strict=True):
+            core_a, core_b = CORES_OF_KIND[kind]
+
+            def bodies(k: jax.Array, a: Any = core_a, b: Any = core_b) -> Any:
+                at = self.locate(k)
+                return (
+                    at,
+                    self.body(a, at.table_a, at.body_a),
+                    self.body(b, at.table_b, at.body_b),
+                )
+
+            def add_chunk(
+                k: jax.Array, is_valid: jax.Array, state: Any, bodies: Any = bodies
+            ) -> Any:
+                return add(*materialize(bodies, k), is_valid, state)
+
+            state = fold_chunks(chosen, CONTACT_CHUNK, add_chunk, state)
+        return state
 
 
 def flatten_axes(x: jax.Array, axes: int) -> jax.Array:
     """Merge the first axes into one, which is new if there are none."""
-    return x.reshape(-1, *x.shape[axes:])
+    return x.reshape(math.prod(x.shape[:axes]), *x.shape[axes:])
 
 
 def concatenate(parts: Sequence[jax.Array]) -> jax.Array:
     return jnp.concatenate(parts) if len(parts) > 1 else parts[0]
 
 
-def locate_pairs(groups: list[PairGroup], k: jax.Array) -> PairLocation:
-    """Locate the k-th pair, counted over all pairs of groups."""
-    # Groups are few, so that a chain of selects is less code than a search.
-    *others, last = groups
-    if not others:
-        return last.at(k)
-    first = sum(g.pairs for g in others)
-    # Both sides of the select are computed, so that each needs an index in bounds.
-    before = locate_pairs(others, jnp.minimum(k, first - 1))
-    own = last.at(jnp.maximum(k - first, 0))
-    return jax.tree.map(partial(jnp.where, k < first), before, own)
+def _global_hulls(s: PairSource, first: int) -> jax.Array:
+    """Return the row of each body's hull among the hulls of all sources."""
+    rows = s.params["hull"] + s.hulls * np.arange(s.sets)[:, None]
+    return rows.reshape(-1) + first
 
 
-def make_body(core: Any, sizes: list[jax.Array], pose: jax.Array) -> Body:
-    return Body(core(*sizes[:-1]), sizes[-1], pose[..., :3], pose[..., 3])
+def _all_vertices(sources: Sequence[PairSource]) -> jax.Array:
+    """Return the vertices of all hulls, filled up with the first ones."""
+    width = max(s.params["vertices"].shape[2] for s in sources)
+    parts = []
+    for s in sources:
+        vertices = flatten_axes(s.params["vertices"], 2)
+        missing = width - vertices.shape[1]
+        if len(vertices) and missing:
+            copies = jnp.repeat(vertices[:, :1], missing, 1)
+            vertices = jnp.concatenate([vertices, copies], 1)
+        parts.append(vertices.reshape(len(vertices), width, 3))
+    return concatenate(parts)
 
 
 def _body_poses(R: Any, p: Any, local: Any) -> jax.Array:
@@ -254,8 +388,8 @@ def _balls_are_near(
 
     Args:
         poses: of bodies, (m, shared, bodies, 3, 4).
-        size: radius of each body's ball (m, bodies).
-        reach: margin plus slack (m,).
+        size: radius of each body's ball (m, bodies, shared), or (m, bodies, 1).
+        reach: of each pair (m, pairs); -inf: never near.
         a: first body of each pair (m, pairs).
         b: second body.
     """
@@ -265,8 +399,8 @@ def _balls_are_near(
     def coordinates(poses: jax.Array) -> tuple[jax.Array, ...]:
         return tuple(jnp.moveaxis(poses[..., i, 3], 1, 2) for i in range(3))
 
-    def take(x: jax.Array, frame: jax.Array) -> jax.Array:
-        return jnp.take_along_axis(x, frame[:, :, None], 1, mode="promise_in_bounds")
+    def take(x: jax.Array, body: jax.Array) -> jax.Array:
+        return jnp.take_along_axis(x, body[:, :, None], 1, mode="promise_in_bounds")
 
     def difference(x: jax.Array, a: jax.Array, b: jax.Array) -> jax.Array:
         return take(x, a) - take(x, b)
@@ -274,13 +408,15 @@ def _balls_are_near(
     def max_distance(
         size: jax.Array, a: jax.Array, b: jax.Array, reach: jax.Array
     ) -> jax.Array:
-        return take(size, a) + take(size, b) + reach[:, None, None]
+        far = take(size, a) + take(size, b) + reach[:, :, None]
+        # The sum of infinite radii and no reach is not a number.
+        return jnp.where(reach[:, :, None] == -jnp.inf, -jnp.inf, far)
 
     x, y, z = (
         materialize(difference, c, a, b) for c in materialize(coordinates, poses)
     )
     square = x**2 + y**2 + z**2
-    limit = materialize(max_distance, size[..., None], a, b, reach)
+    limit = materialize(max_distance, size, a, b, reach)
     # Squares spare the root; as they lose the sign, a limit made negative by a negative
     # margin is excluded separately.
     return ((limit > 0) & (square < limit * limit)).reshape(-1)

@@ -86,13 +86,16 @@ class Symbol:
     difference to a target is modulo a full turn."""
     takes_frame_stack: bool = False
     """Whether `fn` gets all frames at once: `fn(R, p, **params)`, R (m, 3, 3)."""
+    reads_nodes: bool = False
+    """Whether `fn` gets the nodes of the tree and the world as its frames, and arrays
+    of bodies on the frames of the world; see `pair_tables.on_nodes`."""
     value_and_wrenches: Callable[..., Any] | None = None
     """`fn` with derivatives, for a symbol that takes a frame stack: `(R, p, **params)`
     to y (D,), force and moment (D, m, 3). If None, `fn` is differentiated. For many
     instances R and p have a leading axis, and all params may have one too."""
     pair_sum: tuple[Any, Callable[[dict], dict]] | None = None
-    """For a symbol with `value_and_wrenches` whose params contain `reach`: the types of
-    its pairs, and a function from its params to those of `sum_near_pairs`."""
+    """For a symbol with `value_and_wrenches` and without smoothing: the types of its
+    pairs, and a function from its params to those of `sum_near_pairs`."""
     pair_margins: Callable[[Config, np.ndarray], np.ndarray] | None = None
     """The required distance of each pair of frame indices [m], for a symbol over all
     pairs whose margins are no options."""

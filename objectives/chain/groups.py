@@ -68,7 +68,7 @@ class FeatureGroup:
             self.symbol, self.order, names
         ):
             return frozenset()
-        return frozenset(self.symbol.pair_sum[0])
+        return frozenset(self.symbol.pair_sum[0].kinds)
 
 
 def merge_groups(groups: Iterable[tuple[int, FeatureGroup]]) -> list[list[int]]:

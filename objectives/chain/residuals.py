@@ -24,6 +24,7 @@ from posewise.features.evaluate import (
     make_quaternions_continuous,
 )
 from posewise.features.linearized_feature import FeatureInputs, LinearizedFeature
+from posewise.features.pair_tables import on_nodes
 from posewise.features.scaling import (
     apply_scale,
     apply_scale_and_target_to_linearization,
@@ -97,6 +98,8 @@ class StaticInputs(NamedTuple):
     """Selection of each group, or of all vector groups of one order together."""
     attachment: FrameAttachment | None
     """Attachment of all selected frames to the tree, in order; None: no frames."""
+    params: dict[int, dict[str, Array]]
+    """Params of groups with bodies on the nodes of the tree, by index of the group."""
 
 
 class _SharedSelection(NamedTuple):
@@ -143,10 +146,16 @@ def static_inputs(
         )
         frame_slices.append(jnp.broadcast_to(slices[:, :, None], frames.shape))
     if not any(s.frames.size for s in selections):
-        return StaticInputs(selections, None)
+        return StaticInputs(selections, None, {})
     all_slices = concatenate(frame_slices)
     all_frames = concatenate([s.frames for s in selections])
-    return StaticInputs(selections, attach_to_nodes(data.K, all_slices, all_frames))
+    params = {
+        i: on_nodes(data.K, data.batches[i].params)
+        for i in indices
+        if groups[i].symbol.reads_nodes
+    }
+    attachment = attach_to_nodes(data.K, all_slices, all_frames)
+    return StaticInputs(selections, attachment, params)
 
 
 class GroupEvaluation(NamedTuple):
@@ -167,7 +176,7 @@ class GroupEvaluation(NamedTuple):
         """Return the residual blocks of some groups."""
         selections = [
             _SharedSelection(
-                [(self.groups[i], self.data.batches[i]) for i in members],
+                [(self.groups[i], self._batch(i, inputs)) for i in members],
                 selection,
                 poses,
             )
@@ -189,6 +198,11 @@ class GroupEvaluation(NamedTuple):
                 blocks.append(self._block(selections.pop(0)))
         by_index = dict(zip(sum(merged, []), blocks, strict=True))
         return [by_index[i] for i in indices]
+
+    def _batch(self, index: int, inputs: StaticInputs) -> FeatureBatch:
+        """Return the data of a group, with bodies on the nodes of the tree."""
+        batch = self.data.batches[index]
+        return batch._replace(params=inputs.params.get(index, batch.params))
 
     def _block(self, shared: _SharedSelection) -> ResidualBlock:
         """Return the block of one group."""

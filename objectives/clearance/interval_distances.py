@@ -16,44 +16,25 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
-from posewise.collision import Body, HalfSpace, contact, distance_lower_bound
-from posewise.collision.broad_phase import bounding_radius
-from posewise.compilation.compaction import (
-    append,
-    compact,
-    empty_indices,
-    fold_chunks,
-    gather,
-    scatter_min,
-)
-from posewise.compilation.materialize import materialize
+from posewise.collision import Body, contact
+from posewise.compilation.compaction import gather, scatter_min
 from posewise.compilation.precision import full_matmul_precision
 from posewise.compilation.program import compile_program
-from posewise.features.collision_sums import BOUND_CHUNK, CONTACT_CHUNK
-from posewise.features.pair_sources import (
-    PairGroup,
-    PairLocation,
-    PairSource,
-    bounding_ball_params,
-    make_body,
+from posewise.features.pair_sources import PairBatch, PairLocation, PairSource
+from posewise.features.pair_tables import (
+    WORLD_SIZES,
+    PairTypes,
+    on_nodes,
+    table_of_frames,
 )
-from posewise.robots.contact.body_pairs import (
-    BodyPairs,
-    CoreTypes,
-    group_body_pairs,
-    pack,
-)
-from posewise.robots.kinematics.forward import (
-    Kinematics,
-    attach_to_nodes,
-    attached_poses,
-    forward_pass_nodes,
-)
+from posewise.robots.contact.body_table import PLANE_KINDS
+from posewise.robots.kinematics.forward import Kinematics, forward_pass_nodes
 from posewise.robots.kinematics.motion_bounds import (
     MotionBounds,
     dof_rates,
     motion_bounds,
 )
+from posewise.robots.kinematics.tree import KinematicTree
 from posewise.robots.world.frame import Frame
 
 BATCH = 64
@@ -64,43 +45,27 @@ waste more work on the last batch, fewer take more calls."""
 class FramePairs(NamedTuple):
     """Pairs of frames whose distances are bounded, and their bodies."""
 
-    kinds: CoreTypes
-    """Types of the cores of each group of pairs of bodies; static."""
-    frames: Int[np.ndarray, " m"]
-    """Indices of all frames in pairs."""
+    types: PairTypes
+    """What programs depend on; static."""
     params: dict[str, np.ndarray]
-    """Arrays of the bodies, see `PairSource`."""
+    """Arrays of a `FramePairTable` of all frames of a world."""
     pairs: Int[np.ndarray, "pairs 2"]
     """The frames of each pair, as indices into the world."""
 
 
-def frame_pairs(frames: Sequence[Frame], pairs: Int[np.ndarray, "n 2"]) -> FramePairs:
-    """Return pairs of frames (indices into a world), with their bodies."""
-    involved, places = np.unique(pairs, return_inverse=True)
-    places = places.reshape(-1, 2)
-    groups = group_body_pairs([frames[i] for i in involved], places)
-    kinds, params = pack(groups)
-    params |= bounding_ball_params(groups, places, len(involved))
-    params["core_radius"] = _core_radii(groups, params)
-    params |= {"at": places, "margin": np.zeros(())}
-    # A source has sets of params, here one for all intervals.
-    params = {name: np.asarray(x)[None] for name, x in params.items()}
-    return FramePairs(kinds, involved, params, pairs)
+def frame_pairs(
+    frames: Sequence[Frame], tree: KinematicTree, pairs: Int[np.ndarray, "n 2"]
+) -> FramePairs:
+    """Return pairs of frames (indices into a world), with their bodies.
 
-
-def _core_radii(
-    groups: list[BodyPairs], params: dict[str, np.ndarray]
-) -> Float[np.ndarray, " bodies"]:
-    """Return the radius of the ball about the origin of each body's core [m].
-
-    That of a half-space is 0; see `_plane_radii`.
+    Args:
+        frames: all frames of the world.
+        tree: of the world.
+        pairs: of frame indices.
     """
-    radii = np.zeros(len(params["reach"]))
-    for g, group in enumerate(groups):
-        for side, bodies in (("a", group.a), ("b", group.b)):
-            if bodies.kind[0] is not HalfSpace:
-                radii[params[f"place_{side}{g}"]] = bounding_radius(bodies.body.core)
-    return radii
+    table = table_of_frames(frames, pairs, np.zeros(len(pairs)))
+    types, params = table.arrays(("intervals", tree), WORLD_SIZES)
+    return FramePairs(types, params, pairs)
 
 
 class IntervalDistances(NamedTuple):
@@ -114,9 +79,8 @@ class IntervalDistances(NamedTuple):
 
 @full_matmul_precision
 def _interval_distances(
-    kinds: CoreTypes,
+    types: PairTypes,
     K: Kinematics,
-    frames: Any,
     params: dict[str, Any],
     q: jax.Array,
     step: jax.Array,
@@ -125,32 +89,29 @@ def _interval_distances(
     """Bound the distances on intervals around configurations.
 
     Args:
-        kinds: types of cores; static.
+        types: of the pairs; static.
         K: kinematics.
-        frames: see `FramePairs`.
         params: see `FramePairs`.
         q: configurations in the middle of the intervals (n, nq).
         step: tangent vectors (n, nv) from the middles to the ends.
         threshold: distance of each pair (n, pairs) up to which it is bounded [m].
     """
-    n, m = len(q), len(frames)
+    n = len(q)
     nodes, twists = forward_pass_nodes(K, q)
-    rows = jnp.repeat(jnp.arange(n), m)
-    R, p = attached_poses(nodes, attach_to_nodes(K, rows, jnp.tile(frames, n)))
-    source = PairSource(
-        kinds, R.reshape(n, m, 3, 3), p.reshape(n, m, 3), params, 0, 0, 0, 0
-    )
-    poses = source.body_poses()
-    body_frame = params["body_frame"][0] if source.has_unions else np.arange(m)
-    moves = gather(
-        jnp.asarray(K.tree.node_dof_mask),
-        gather(K.frame_nodes, gather(frames, body_frame)),
-    )
-    centers = poses[..., 3].reshape(n, -1, 3)
-    rates, radii = dof_rates(K, step), params["core_radius"]
+    # A source has sets of params, here one for all intervals.
+    of_nodes = {name: jnp.asarray(x)[None] for name, x in on_nodes(K, params).items()}
+    source = PairSource(types, *nodes, of_nodes)
+    batch = PairBatch([source])
+    moves = gather(jnp.asarray(K.tree.node_dof_mask), of_nodes["body_frame"][0])
+    centers = batch.poses[..., 3].reshape(n, -1, 3)
+    rates, core_radius = dof_rates(K, step), of_nodes["core_radius"]
+    # What a half-space sweeps depends on how far its points are that count.
+    is_plane = jnp.isinf(core_radius)
+    radii = jnp.where(is_plane, 0.0, core_radius)
     bounds = motion_bounds(K, twists, rates, centers, radii, moves)
-    if any(HalfSpace in cores for cores in kinds):
-        radii = _with_plane_radii(radii, params["reach"], centers, bounds)
+    if not PLANE_KINDS.isdisjoint(types.kinds):
+        reach = core_radius + of_nodes["radius"]
+        radii = _with_plane_radii(radii, reach, centers, bounds)
         bounds = motion_bounds(K, twists, rates, centers, radii, moves)
     dofs = rates.shape[1]
     motion = _Motion(
@@ -159,15 +120,19 @@ def _interval_distances(
         twists=twists * rates[..., None],
         moves=moves,
         centers=centers,
-        total=bounds.displacement.sum(-1),
         radii=jnp.broadcast_to(radii, centers.shape[:2]).reshape(-1),
     )
-    pairs = threshold.shape[1]
     limit = threshold.reshape(-1)
-    found = limit[:, None], jnp.full((n * pairs, 1), jnp.inf, q.dtype)
-    for g in range(len(kinds)):
-        found = _bound_group(PairGroup(source, g, 0), poses, motion, limit, found)
-    return tuple(x.reshape(n, pairs) for x in found)
+    reach = jnp.max(threshold, 0, keepdims=True)
+    near = source.near(batch.poses, source.of_pairs(reach), bounds.displacement.sum(-1))
+    measured = limit[:, None], jnp.full((len(limit), 1), jnp.inf, q.dtype)
+    measured = batch.fold_near(
+        near,
+        partial(_may_be_nearer, motion, limit),
+        partial(_add_contacts, motion),
+        measured,
+    )
+    return tuple(x.reshape(threshold.shape) for x in measured)
 
 
 def _with_plane_radii(
@@ -206,8 +171,6 @@ class _Motion(NamedTuple):
     """True where a dof moves a body (bodies, dofs)."""
     centers: jax.Array
     """Origins of the bodies (n, bodies, 3)."""
-    total: jax.Array
-    """Sum of the displacements by all dofs (n, bodies)."""
     radii: jax.Array
     """Radius of the ball about the origin of each body's core (n · bodies,)."""
 
@@ -244,69 +207,45 @@ class _Motion(NamedTuple):
         return a & ~b, b & ~a
 
 
-def _bound_group(
-    group: PairGroup,
-    poses: jax.Array,
+def _may_be_nearer(
+    motion: _Motion, limit: jax.Array, at: PairLocation, bound: jax.Array
+) -> jax.Array:
+    """Return which pairs of bodies may come nearer than the limit of their frames.
+
+    Args:
+        motion: of the bodies.
+        limit: of each pair of frames on each interval (n · pairs,) [m].
+        at: the pairs.
+        bound: lower bound of their distance in the middle [m].
+    """
+    lower = bound - motion.relative(motion.displacement, at)
+    return ~(lower >= gather(limit, at.end))
+
+
+def _add_contacts(
     motion: _Motion,
-    limit: jax.Array,
-    found: Any,
-) -> Any:
-    """Return the least bounds and distances after those of like pairs of bodies."""
-    sizes = group.sizes()
-    core_a, core_b = group.types
-    middle = len(core_a._fields) + 1
-
-    def bodies(k: jax.Array) -> tuple[PairLocation, Body, Body]:
-        at = group.at(k)
-        own = [gather(x, at.params_pair) for x in sizes]
-        a = make_body(core_a, own[:middle], gather(poses, at.body_a))
-        return at, a, make_body(core_b, own[middle:], gather(poses, at.body_b))
-
-    def select_by_bound(pair: Any, is_valid: Any, near: Any) -> Any:
-        at, a, b = materialize(bodies, pair)
-        bound = materialize(lambda a, b: distance_lower_bound(a, b)[0], a, b)
-        lower = bound - motion.relative(motion.displacement, at)
-        return append(near, pair, is_valid & ~(lower >= gather(limit, at.slot)))
-
-    def add_contacts(pair: Any, is_valid: Any, found: Any) -> Any:
-        at, a, b = materialize(bodies, pair)
-        out = contact(a, b)
-        first_order = motion.relative(motion.displacement, at)
-        bend = motion.relative(motion.curvature, at) / 2
-        second_order = motion.approach(at, out.normal) + bend
-        lower = out.distance - jnp.minimum(first_order, second_order)
-        # What could not be computed bounds nothing.
-        lower = jnp.where(jnp.isnan(lower), -jnp.inf, lower)
-        values = (
-            jnp.where(is_valid, lower, jnp.inf),
-            jnp.where(is_valid, out.distance, jnp.inf),
-        )
-        return tuple(
-            scatter_min(x, at.slot, value[:, None])
-            for x, value in zip(found, values, strict=True)
-        )
-
-    near = materialize(partial(_may_be_near, group), motion, jnp.max(limit))
-    nearer = fold_chunks(
-        compact(near), BOUND_CHUNK, select_by_bound, empty_indices(len(near))
+    at: PairLocation,
+    a: Body,
+    b: Body,
+    is_valid: jax.Array,
+    least: tuple[jax.Array, jax.Array],
+) -> tuple[jax.Array, ...]:
+    """Return the least bounds and distances after those of pairs of bodies."""
+    out = contact(a, b)
+    first_order = motion.relative(motion.displacement, at)
+    bend = motion.relative(motion.curvature, at) / 2
+    second_order = motion.approach(at, out.normal) + bend
+    lower = out.distance - jnp.minimum(first_order, second_order)
+    # What could not be computed bounds nothing.
+    lower = jnp.where(jnp.isnan(lower), -jnp.inf, lower)
+    values = (
+        jnp.where(is_valid, lower, jnp.inf),
+        jnp.where(is_valid, out.distance, jnp.inf),
     )
-    return fold_chunks(nearer, CONTACT_CHUNK, add_contacts, found)
-
-
-def _may_be_near(group: PairGroup, motion: _Motion, limit: jax.Array) -> jax.Array:
-    """Return for all pairs in all intervals whether balls may come within a limit."""
-
-    # Intervals last, so that a gather along the bodies moves whole runs of numbers.
-    def take(x: jax.Array, side: str) -> jax.Array:
-        return gather(x.T, group.places(side)[0])
-
-    square = sum(
-        (take(motion.centers[..., i], "a") - take(motion.centers[..., i], "b")) ** 2
-        for i in range(3)
+    return tuple(
+        scatter_min(x, at.end, value[:, None])
+        for x, value in zip(least, values, strict=True)
     )
-    reach = motion.total + group.source.params["reach"]
-    far = take(reach, "a") + take(reach, "b") + limit
-    return ((far > 0) & (square < far * far)).reshape(-1)
 
 
 _compiled = compile_program(_interval_distances, fetches=True)
@@ -330,17 +269,18 @@ def interval_distances(
             infinity for pairs that do not count.
     """
     lower, middle = np.array(threshold, float), np.full_like(threshold, np.inf)
+    ends = len(pairs.params["margin"])
     for first in range(0, len(q), BATCH):
         n = min(BATCH, len(q) - first)
         # Rows that fill the batch have no range, so that nothing is measured in them.
         rows = first + np.minimum(np.arange(BATCH), n - 1)
-        limit = np.where(np.arange(BATCH)[:, None] < n, threshold[rows], -np.inf)
-        found = _compiled(
-            pairs.kinds, K, pairs.frames, pairs.params, q[rows], step[rows], limit
-        )
-        least, measured = (np.asarray(x[:n], float) for x in found)
+        limit = np.full((BATCH, ends), -np.inf)
+        limit[:n, : len(pairs.pairs)] = threshold[rows[:n]]
+        bounded = _compiled(pairs.types, K, pairs.params, q[rows], step[rows], limit)
+        least, measured = (x[:n, : len(pairs.pairs)] for x in bounded)
+        asked = threshold[rows[:n]]
         # In float32 the limit itself comes back rounded, perhaps down.
-        reaches = least >= limit[:n].astype(found[0].dtype)
-        lower[first : first + n] = np.where(reaches, limit[:n], least)
+        reaches = least >= asked.astype(least.dtype)
+        lower[first : first + n] = np.where(reaches, asked, least)
         middle[first : first + n] = measured
     return IntervalDistances(lower, middle)

@@ -79,7 +79,12 @@ def _motion_part(
     )
     required[:, is_ignored | ~counts] = -np.inf
     return MotionPart(
-        segments, C, frame_pairs(C.frames, indices), required, is_ignored, counts
+        segments,
+        C,
+        frame_pairs(C.frames, C.tree.model.layout.tree, indices),
+        required,
+        is_ignored,
+        counts,
     )
 
 

@@ -28,7 +28,7 @@ def bounded(C, pairs, path, reach=1.0, each_segment=True) -> PathBounds:
     limits = np.full((len(path) - 1, len(pairs)), reach)
     return bound_path(
         C.kinematics(),
-        frame_pairs(C.frames, pairs),
+        frame_pairs(C.frames, C.kinematics().tree, pairs),
         path,
         limits,
         RESOLUTION,

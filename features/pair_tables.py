@@ -1,0 +1,203 @@
+"""Bodies on frames, and pairs of them, as arrays of classes of capacity.
+
+A feature of distances reads some frames, bodies on these, and pairs of bodies. Its
+program depends on the kinds of the pairs and on the classes of their numbers; all else
+is in the arrays. Places that no pair takes have a margin of -inf.
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from posewise.collision import Box, BoxPlusEllipsoid, HalfSpace, Hull, pad_hull
+from posewise.collision.cores import Core
+from posewise.compilation.arrays import Array
+from posewise.compilation.capacity import Capacity, capacity_at_hand, capacity_class
+from posewise.compilation.compaction import gather
+from posewise.robots.contact.body_table import (
+    HULL_KINDS,
+    NO_PAIR,
+    BodyArrays,
+    BodyPairs,
+    PairKind,
+    body_pairs,
+)
+from posewise.robots.kinematics.forward import Kinematics
+from posewise.robots.world.frame import Frame
+
+MIN_HULL_VERTICES = 32
+"""Least number of vertices that hulls are padded to (count), which is that of the hulls
+of robots' meshes. Each vertex is searched in each step."""
+FAR = 1e3
+"""Distance of what is no pair [m]: more than any margin, and little enough that sums
+with it keep their digits."""
+
+
+class PairTypes(NamedTuple):
+    """What a program depends on of pairs of bodies, besides shapes of arrays."""
+
+    kinds: tuple[PairKind, ...]
+    """Kinds of pairs that are measured."""
+    has_unions: bool
+    """Whether a pair of frames may have several pairs of bodies."""
+
+
+class TableSizes(NamedTuple):
+    """Sizes of the smallest tables that programs are compiled for (counts)."""
+
+    pairs: int
+    """Pairs of bodies."""
+    pairs_per_body: int
+    pairs_per_frame_pair: int
+    """Pairs of bodies for each pair of frames, where frames have several bodies."""
+
+
+NAMED_SIZES = TableSizes(4, 1, 1)
+"""Tables of a few frames that a feature names."""
+WORLD_SIZES = TableSizes(32, 8, 4)
+"""Tables of all that moves in a world, and what stands around it."""
+
+
+@dataclass(frozen=True, eq=False)
+class FramePairTable:
+    """Pairs of frames whose distances a feature measures."""
+
+    bodies: BodyArrays
+    pairs: BodyPairs
+    ends: Int[np.ndarray, "n 2"]
+    """The two frames of each pair, as indices among the frames of the feature."""
+    margin: Float[np.ndarray, " n"]
+    """Distance at which each pair begins to count [m]; -inf: never."""
+
+    def arrays(
+        self, key: Hashable, least: TableSizes, *, has_exact_rows: bool = False
+    ) -> tuple[PairTypes, dict[str, np.ndarray]]:
+        """Return what a program depends on, and the arrays.
+
+        Args:
+            key: what programs depend on besides, see `capacity_at_hand`.
+            least: smallest tables.
+            has_exact_rows: whether the places of pairs of frames are as many as these.
+        """
+        types, counts = self._classes(key, least)
+        num_bodies, num_hulls, num_vertices, num_pairs, num_ends = counts
+        if has_exact_rows:
+            num_ends = len(self.ends)
+        if not types.has_unions:
+            num_pairs = num_ends
+        b, p = self.bodies, self.pairs
+        vertices = np.zeros((0, num_vertices, 3))
+        if len(b.vertices):
+            vertices = np.asarray(pad_hull(Hull(b.vertices), num_vertices).vertices)
+        params = {
+            "body_frame": _padded(b.frame, num_bodies, 0),
+            "body_pose": _padded(b.pose, num_bodies, 0.0),
+            "half": _padded(b.half, num_bodies, 0.0),
+            "radii": _padded(b.radii, num_bodies, 0.0),
+            "radius": _padded(b.radius, num_bodies, 0.0),
+            "core_radius": _padded(b.core_radius, num_bodies, 0.0),
+            "hull": np.maximum(_padded(b.hull, num_bodies, 0), 0),
+            "vertices": _padded(vertices, num_hulls, 0.0),
+            "body_a": _padded(p.a, num_pairs, 0),
+            "body_b": _padded(p.b, num_pairs, 0),
+            "is_flipped": _padded(p.is_flipped, num_pairs, False),
+            "kind": _padded(p.kind, num_pairs, NO_PAIR),
+            "ends": _padded(self.ends, num_ends, 0),
+            "margin": _padded(self.margin, num_ends, -np.inf),
+        }
+        if types.has_unions:
+            params["end_row"] = _padded(p.pair, num_pairs, 0)
+        return types, params
+
+    def _classes(
+        self, key: Hashable, least: TableSizes
+    ) -> tuple[PairTypes, tuple[int, ...]]:
+        """Return the types, and the classes of the numbers of all things."""
+        b, pairs, ends = self.bodies, len(self.pairs.pair), len(self.ends)
+        has_unions = not np.array_equal(self.pairs.pair, np.arange(ends))
+        per_ends = least.pairs_per_frame_pair if has_unions else 1
+        most = max(
+            pairs,
+            ends * per_ends,
+            len(b.rank) * least.pairs_per_body,
+            len(b.vertices) * least.pairs_per_body,
+        )
+        size = capacity_class(most, least.pairs)
+        vertices = 0
+        if len(b.vertices):
+            vertices = capacity_class(b.vertices.shape[1], MIN_HULL_VERTICES)
+        need = Capacity(
+            frozenset(np.unique(self.pairs.kind).tolist()),
+            (size, vertices, int(has_unions)),
+        )
+        known = capacity_at_hand((key, least), need)
+        size, vertices, unions = known.counts
+        kinds = tuple(PairKind(k) for k in sorted(known.kinds))
+        has_hulls = not HULL_KINDS.isdisjoint(kinds)
+        vertices = max(vertices, MIN_HULL_VERTICES * has_hulls)
+        bodies = max(size // least.pairs_per_body, 4)
+        num_ends = size // least.pairs_per_frame_pair if unions else size
+        counts = bodies, bodies * has_hulls, vertices, size, num_ends
+        return PairTypes(kinds, bool(unions)), counts
+
+
+def table_of_frames(
+    frames: Sequence[Frame],
+    pairs: Int[np.ndarray, "n 2"],
+    margin: Float[np.ndarray, " n"],
+) -> FramePairTable:
+    """Return a table of pairs of frames, as indices among those that are given.
+
+    Raises:
+        ConfigError: for a frame without collision shapes.
+    """
+    found = body_pairs(frames, pairs)
+    return FramePairTable(found.bodies, found, pairs, margin)
+
+
+def on_nodes(K: Kinematics, params: Mapping[str, Array]) -> dict[str, Any]:
+    """Return arrays of a table whose frames are those of a world as such of its nodes.
+
+    Where frames are on their nodes is data of the kinematics, so that a table serves
+    while they move.
+
+    Args:
+        K: kinematics of the world.
+        params: arrays of a `FramePairTable` of all frames of the world, with any
+            leading axes.
+    """
+    frame, ends = params["body_frame"], params["ends"]
+    xp = K.frame_R.__array_namespace__()
+    R, p = K.frame_R[frame], K.frame_p[frame]
+    pose = xp.asarray(params["body_pose"], dtype=R.dtype)
+    # Sums of products instead of `@`, because element-wise operations fuse.
+    turned = sum(R[..., k, None] * pose[..., k, None, :] for k in range(3))
+    return dict(params) | {
+        "body_frame": K.frame_nodes[frame],
+        "body_pose": turned + p[..., None] * np.array([0, 0, 0, 1], R.dtype),
+        "ends": K.frame_nodes[ends],
+    }
+
+
+def _padded(x: np.ndarray, count: int, value: Any) -> np.ndarray:
+    """Return an array with copies of a value after its rows."""
+    padding = np.full((count - len(x), *x.shape[1:]), value)
+    return np.concatenate([x, padding.astype(x.dtype)])
+
+
+def make_core(
+    core: type[Core],
+    half: Float[Array, "n 3"],
+    radii: Float[Array, "n 3"],
+    hull: Int[Array, " n"],
+    vertices: Float[Array, "hulls v 3"],
+) -> Core:
+    """Return cores of a type, of which bodies have the sizes; see `BodyArrays`."""
+    if core is Box:
+        return Box(half)
+    if core is BoxPlusEllipsoid:
+        return BoxPlusEllipsoid(half, radii)
+    return Hull(gather(vertices, hull)) if core is Hull else HalfSpace()
