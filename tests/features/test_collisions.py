@@ -398,13 +398,14 @@ def test_sums_of_many_worlds_and_slices_are_those_of_each(lanes, slices, several
     R, p = np.zeros((2, 3, len(g.frames), 3, 3)), np.zeros((2, 3, len(g.frames), 3))
     for k in np.ndindex(2, 3):
         q = np.clip(C.q + 0.1 * rng.normal(size=C.nq), low, high)
-        walk = C.kinematics().forward_pass(q[None])
-        R[k], p[k] = walk.frames.R[0, g.frames], walk.frames.p[0, g.frames]
+        K = C.kinematics()
+        nodes = g.poses(K, K.forward_pass(q[None]).frames, jnp.asarray(q[None]))
+        R[k], p[k] = nodes.R[0], nodes.p[0]
     R, p = jnp.asarray(R), jnp.asarray(p)
-    params = jax.tree.map(jnp.asarray, g.params)
+    params = jax.tree.map(jnp.asarray, g.params_of(K))
     margin = 0.1 + 0.1 * jnp.arange(6.0).reshape(2, 3)
     one = lambda R, p, margin: g.symbol.value_and_wrenches(
-        R, p, **{**params, "margin": margin}
+        R, p, **{**params, "margin": params["margin"] - 0.3 + margin}
     )
     of = {(None, None): margin[1, 1], (0, None): margin[:, 1],
           (None, 0): margin[1], (0, 0): margin}[lanes, slices]  # fmt: skip
