@@ -165,8 +165,8 @@ def measure_pairs(
     p_body = p[frame] + jnp.einsum("nij,nj->ni", R[frame], pose[..., 3])
 
     def body(core: Any, rows: jax.Array) -> Body:
-        sizes = (params[name][rows] for name in ("half", "radii", "hull"))
-        core = make_core(core, *sizes, params["vertices"])
+        half, radii, hull = (params[name][rows] for name in ("half", "radii", "hull"))
+        core = make_core(core, half, radii, hull, params["vertices"])
         return Body(core, params["radius"][rows], R_body[rows], p_body[rows])
 
     count = len(params["kind"])

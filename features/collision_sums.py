@@ -128,15 +128,15 @@ def _sum_sources(sources: list[PairSource]) -> list[tuple[jax.Array, jax.Array]]
         jnp.where(margin > -jnp.inf, margin + s.params["slack"][:, None], -jnp.inf)
         for s, margin in zip(sources, margins, strict=True)
     ]
-    near = []
-    for s, first, reach in zip(sources, batch.first, reaches, strict=False):
-        poses = batch.poses[first.body : first.body + s.n * s.bodies]
-        near.append(s.near(poses, reach))
+    near = [
+        s.near(s.body_centers(), reach)
+        for s, reach in zip(sources, reaches, strict=True)
+    ]
     margin = concatenate([x.reshape(-1) for x in margins])
     reach = concatenate([x.reshape(-1) for x in reaches])
     slack = concatenate([jnp.repeat(s.params["slack"], s.shared) for s in sources])
     has_unions = any(s.types.has_unions for s in sources)
-    zeros = partial(jnp.zeros, dtype=batch.poses.dtype)
+    zeros = partial(jnp.zeros, dtype=batch.p.dtype)
     # Of each pair of frames with several bodies: gap, force, row and frames of the
     # nearest bodies, which are known only after all bodies have been measured.
     unknown = zeros((total.end if has_unions else 0, 10))

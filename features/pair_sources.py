@@ -22,6 +22,7 @@ from posewise.collision.vec3_tuple import (
     sub,
     vector_components,
 )
+from posewise.compilation.arrays import Array
 from posewise.compilation.compaction import (
     CompactIndices,
     append,
@@ -31,7 +32,12 @@ from posewise.compilation.compaction import (
     gather,
 )
 from posewise.compilation.materialize import materialize
-from posewise.robots.contact.body_table import CORES_OF_KIND, NO_PAIR, PLANE_KINDS
+from posewise.robots.contact.body_table import (
+    CORES_OF_KIND,
+    NO_PAIR,
+    PLANE_KINDS,
+    PairKind,
+)
 
 from .pair_tables import PairTypes, make_core
 
@@ -91,14 +97,11 @@ class PairSource(NamedTuple):
         """Number of pairs of frames of each row."""
         return self.params["margin"].shape[1]
 
-    def body_poses(self) -> jax.Array:
-        """Return the poses of the bodies of all rows, (rows · bodies, 3, 4)."""
+    def body_centers(self) -> jax.Array:
+        """Return the origins of the bodies of all rows, (sets, shared, bodies, 3)."""
         R, p = (x.reshape(-1, self.shared, *x.shape[1:]) for x in (self.R, self.p))
-        frame = self.params["body_frame"][:, None, :, None]
-        take = partial(jnp.take_along_axis, axis=2, mode="promise_in_bounds")
-        R, p = take(R, frame[..., None]), take(p, frame)
-        poses = materialize(_body_poses, R, p, self.params["body_pose"])
-        return poses.reshape(-1, 3, 4)
+        local, frame = self.params["body_pose"][..., 3], self.params["body_frame"]
+        return materialize(_centers, R, p, local, frame)
 
     def of_pairs(self, distance: jax.Array) -> jax.Array:
         """Return a distance of each pair of frames for their pairs of bodies.
@@ -111,21 +114,20 @@ class PairSource(NamedTuple):
         return jnp.where(self.params["kind"] == NO_PAIR, -jnp.inf, distance)
 
     def near(
-        self, poses: jax.Array, reach: jax.Array, moved: jax.Array | None = None
+        self, centers: jax.Array, reach: jax.Array, moved: jax.Array | None = None
     ) -> jax.Array:
         """Return for all pairs in all rows whether their balls are near.
 
         Args:
-            poses: of the bodies of all rows, see `body_poses`.
+            centers: see `body_centers`.
             reach: distance at which each pair of bodies is near (sets, pairs) [m].
             moved: by how much the ball of each body is larger (rows, bodies) [m].
         """
-        poses = poses.reshape(self.sets, self.shared, self.bodies, 3, 4)
         size = (self.params["core_radius"] + self.params["radius"])[..., None]
         if moved is not None:
-            size = size + jnp.moveaxis(moved.reshape(poses.shape[:3]), 1, 2)
+            size = size + jnp.moveaxis(moved.reshape(centers.shape[:3]), 1, 2)
         ends = self.params["body_a"], self.params["body_b"]
-        return _balls_are_near(poses, size, reach, *ends)
+        return _balls_are_near(centers, size, reach, *ends)
 
 
 class PairLocation(NamedTuple):
@@ -185,14 +187,15 @@ class PairBatch:
         for s in sources:
             self.first.append(self.first[-1].after(s))
         self.kinds = sorted({kind for s in sources for kind in s.types.kinds})
-        self.poses = concatenate([s.body_poses() for s in sources])
+        self.R = concatenate([flatten_axes(s.R, 2) for s in sources])
+        self.p = concatenate([flatten_axes(s.p, 2) for s in sources])
 
         def column(name: str) -> jax.Array:
             return concatenate([flatten_axes(s.params[name], 2) for s in sources])
 
         self.half, self.radii = column("half"), column("radii")
         self.radius, self.core_radius = column("radius"), column("core_radius")
-        self.kind = column("kind")
+        self.kind, self.body_pose = column("kind"), column("body_pose")
         self.hull = concatenate(
             [
                 _global_hulls(s, f.hull)
@@ -206,7 +209,7 @@ class PairBatch:
         """Numbers of all things."""
         return self.first[-1]
 
-    def locate(self, k: jax.Array, source: int = -1) -> PairLocation:
+    def locate(self, k: Array, source: int = -1) -> PairLocation:
         """Locate the k-th pairs, counted over all rows of all sources, or up to one."""
         index = source % len(self.sources)
         here = self._locate_in(index, jnp.maximum(k - self.first[index].place, 0))
@@ -218,7 +221,7 @@ class PairBatch:
         before = self.locate(jnp.minimum(k, begin - 1), index - 1)
         return jax.tree.map(partial(jnp.where, k < begin), before, here)
 
-    def _locate_in(self, index: int, k: jax.Array) -> PairLocation:
+    def _locate_in(self, index: int, k: Array) -> PairLocation:
         # Division of 32-bit integers is faster.
         s, f, k = self.sources[index], self.first[index], k.astype(np.int32)
         # k counts an array (sets, pairs, shared), in the layout of `_balls_are_near`.
@@ -247,54 +250,62 @@ class PairBatch:
             frame_b=row * s.frames + f.frame + frame_b,
         )
 
-    def body(self, core: Any, table: jax.Array, body: jax.Array) -> Body:
-        """Return bodies with a type of core, at their poses.
-
-        Args:
-            core: the type.
-            table: indices of the bodies in the params.
-            body: indices of the bodies among those of all rows.
-        """
-        sizes = (gather(x, table) for x in (self.half, self.radii, self.hull))
-        pose = gather(self.poses, body)
-        return Body(
-            make_core(core, *sizes, self.vertices),
-            gather(self.radius, table),
-            pose[..., :3],
-            pose[..., 3],
+    def bodies(self, kind: PairKind, at: PairLocation) -> tuple[Body, Body]:
+        """Return the bodies of pairs of one kind, at their poses."""
+        core_a, core_b = CORES_OF_KIND[kind]
+        return (
+            self._body(core_a, at.table_a, at.frame_a),
+            self._body(core_b, at.table_b, at.frame_b),
         )
 
     def volumes(self, at: PairLocation) -> tuple[BoundingVolume, BoundingVolume]:
         """Return what encloses the bodies of pairs."""
         return (
-            self._volume(at.table_a, at.body_a),
-            self._volume(at.table_b, at.body_b),
+            self._volume(at.table_a, at.frame_a),
+            self._volume(at.table_b, at.frame_b),
         )
 
-    def _volume(self, table: jax.Array, body: jax.Array) -> BoundingVolume:
+    def _body(self, core: Any, table: jax.Array, frame: jax.Array) -> Body:
+        half, radii, hull = (
+            gather(x, table) for x in (self.half, self.radii, self.hull)
+        )
+        core = make_core(core, half, radii, hull, self.vertices)
+        return Body(core, gather(self.radius, table), *self._pose(table, frame))
+
+    def _volume(self, table: jax.Array, frame: jax.Array) -> BoundingVolume:
         half = gather(self.half, table) + gather(self.radii, table)
-        pose = gather(self.poses, body)
+        R, p = self._pose(table, frame)
         return BoundingVolume(
             vector_components(half),
             gather(self.core_radius, table),
             gather(self.radius, table),
-            matrix_components(pose[..., :3]),
-            vector_components(pose[..., 3]),
+            matrix_components(R),
+            vector_components(p),
         )
 
-    def _distance_bound(self, a: BoundingVolume, b: BoundingVolume) -> jax.Array:
+    def _pose(self, table: jax.Array, frame: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Return rotations and origins of bodies in the world."""
+        R, p, local = (
+            gather(x, k)
+            for x, k in ((self.R, frame), (self.p, frame), (self.body_pose, table))
+        )
+        # Sums of products instead of `@`, because element-wise operations fuse.
+        pose: Any = sum(R[..., k, None] * local[..., k, None, :] for k in range(3))
+        return pose[..., :3], pose[..., 3] + p
+
+    def _distance_bound(self, a: BoundingVolume, b: BoundingVolume) -> Array:
         bound = volume_distance(a, b)[0]
         if PLANE_KINDS.isdisjoint(self.kinds):
             return bound
         # The only bodies without bounds are half-spaces, whose surface is at z = 0.
-        height = dot(column(b.R, 2), sub(a.p, b.p)) - a.reach
+        height: Any = dot(column(b.R, 2), sub(a.p, b.p)) - a.reach
         return jnp.where(jnp.isinf(b.core_radius), height, bound)
 
     def fold_near(
         self,
         near: jax.Array,
-        may_count: Callable[[PairLocation, jax.Array], jax.Array],
-        add: Callable[[PairLocation, Body, Body, jax.Array, Any], Any],
+        may_count: Callable[[PairLocation, Any], Array],
+        add: Callable[[PairLocation, Body, Body, Any, Any], Any],
         state: Any,
     ) -> Any:
         """Return a state after all near pairs were added to it, kind after kind.
@@ -311,7 +322,7 @@ class PairBatch:
         """
 
         def select_by_bound(
-            k: jax.Array, is_valid: jax.Array, lists: list[CompactIndices]
+            k: Array, is_valid: Array, lists: list[CompactIndices]
         ) -> list[CompactIndices]:
             at = materialize(self.locate, k)
             volumes = materialize(self.volumes, at)
@@ -325,20 +336,16 @@ class PairBatch:
         nothing = [empty_indices(len(near)) for _ in self.kinds]
         lists = fold_chunks(compact(near), BOUND_CHUNK, select_by_bound, nothing)
         for kind, chosen in zip(self.kinds, lists, strict=True):
-            core_a, core_b = CORES_OF_KIND[kind]
 
-            def bodies(k: jax.Array, a: Any = core_a, b: Any = core_b) -> Any:
+            def located(k: Array, kind: PairKind = kind) -> Any:
                 at = self.locate(k)
-                return (
-                    at,
-                    self.body(a, at.table_a, at.body_a),
-                    self.body(b, at.table_b, at.body_b),
-                )
+                return at, *self.bodies(kind, at)
 
             def add_chunk(
-                k: jax.Array, is_valid: jax.Array, state: Any, bodies: Any = bodies
+                k: Array, is_valid: Array, state: Any, located: Any = located
             ) -> Any:
-                return add(*materialize(bodies, k), is_valid, state)
+                at, a, b = materialize(located, k)
+                return add(at, a, b, is_valid, state)
 
             state = fold_chunks(chosen, CONTACT_CHUNK, add_chunk, state)
         return state
@@ -373,21 +380,21 @@ def _all_vertices(sources: Sequence[PairSource]) -> jax.Array:
     return concatenate(parts)
 
 
-def _body_poses(R: Any, p: Any, local: Any) -> jax.Array:
-    """Return the poses [R p] of bodies in the world, (m, shared, bodies, 3, 4)."""
-    local = local[:, None]
-    # R [R_local p_local] as a sum of products, which XLA fuses, unlike small matmuls.
-    rotated = sum(R[..., k, None] * local[..., k, None, :] for k in range(3))
-    return rotated + p[..., None] * np.array([0, 0, 0, 1], p.dtype)
+def _centers(R: Any, p: Any, local: Any, frame: Any) -> jax.Array:
+    """Return R local + p of bodies on frames, (m, shared, bodies, 3)."""
+    index = frame[:, None, :, None]
+    take = partial(jnp.take_along_axis, axis=2, mode="promise_in_bounds")
+    turned = sum(take(R[..., k], index) * local[:, None, :, k, None] for k in range(3))
+    return turned + take(p, index)
 
 
 def _balls_are_near(
-    poses: jax.Array, size: jax.Array, reach: jax.Array, a: jax.Array, b: jax.Array
+    centers: jax.Array, size: jax.Array, reach: jax.Array, a: jax.Array, b: jax.Array
 ) -> jax.Array:
     """Return for all pairs in all rows whether balls are nearer than the reach.
 
     Args:
-        poses: of bodies, (m, shared, bodies, 3, 4).
+        centers: of bodies, (m, shared, bodies, 3).
         size: radius of each body's ball (m, bodies, shared), or (m, bodies, 1).
         reach: of each pair (m, pairs); -inf: never near.
         a: first body of each pair (m, pairs).
@@ -396,8 +403,8 @@ def _balls_are_near(
 
     # One array for each coordinate, with the rows that share params last: a gather
     # along the bodies then moves whole runs of numbers.
-    def coordinates(poses: jax.Array) -> tuple[jax.Array, ...]:
-        return tuple(jnp.moveaxis(poses[..., i, 3], 1, 2) for i in range(3))
+    def coordinates(centers: jax.Array) -> tuple[jax.Array, ...]:
+        return tuple(jnp.moveaxis(centers[..., i], 1, 2) for i in range(3))
 
     def take(x: jax.Array, body: jax.Array) -> jax.Array:
         return jnp.take_along_axis(x, body[:, :, None], 1, mode="promise_in_bounds")
@@ -413,7 +420,7 @@ def _balls_are_near(
         return jnp.where(reach[:, :, None] == -jnp.inf, -jnp.inf, far)
 
     x, y, z = (
-        materialize(difference, c, a, b) for c in materialize(coordinates, poses)
+        materialize(difference, c, a, b) for c in materialize(coordinates, centers)
     )
     square = x**2 + y**2 + z**2
     limit = materialize(max_distance, size, a, b, reach)

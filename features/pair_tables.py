@@ -57,7 +57,7 @@ class TableSizes(NamedTuple):
 
 NAMED_SIZES = TableSizes(4, 1, 1)
 """Tables of a few frames that a feature names."""
-WORLD_SIZES = TableSizes(32, 8, 4)
+WORLD_SIZES = TableSizes(8, 4, 4)
 """Tables of all that moves in a world, and what stands around it."""
 
 

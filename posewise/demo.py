@@ -83,7 +83,7 @@ def load_robot(
 def moving_joints(C: Config, tip: str) -> list[str]:
     """Return the names of the joints that move a frame."""
     J = C.kinematics().jacobian(C.q, tip)
-    mask = C.kinematics().tree.dof_mask[C.index(tip)]
+    mask = C.tree.model.kinematics.dof_mask[C.index(tip)]
     columns = np.flatnonzero(mask[: J.shape[-1]])
     names = C.joint_names
     owner = np.concatenate([np.full(dims, k) for k, dims in enumerate(_tangent(C))])

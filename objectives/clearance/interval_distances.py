@@ -96,14 +96,14 @@ def _interval_distances(
         step: tangent vectors (n, nv) from the middles to the ends.
         threshold: distance of each pair (n, pairs) up to which it is bounded [m].
     """
-    n = len(q)
     nodes, twists = forward_pass_nodes(K, q)
     # A source has sets of params, here one for all intervals.
     of_nodes = {name: jnp.asarray(x)[None] for name, x in on_nodes(K, params).items()}
     source = PairSource(types, *nodes, of_nodes)
     batch = PairBatch([source])
     moves = gather(jnp.asarray(K.tree.node_dof_mask), of_nodes["body_frame"][0])
-    centers = batch.poses[..., 3].reshape(n, -1, 3)
+    body_centers = source.body_centers()
+    centers = body_centers[0]
     rates, core_radius = dof_rates(K, step), of_nodes["core_radius"]
     # What a half-space sweeps depends on how far its points are that count.
     is_plane = jnp.isinf(core_radius)
@@ -124,7 +124,9 @@ def _interval_distances(
     )
     limit = threshold.reshape(-1)
     reach = jnp.max(threshold, 0, keepdims=True)
-    near = source.near(batch.poses, source.of_pairs(reach), bounds.displacement.sum(-1))
+    near = source.near(
+        body_centers, source.of_pairs(reach), bounds.displacement.sum(-1)
+    )
     measured = limit[:, None], jnp.full((len(limit), 1), jnp.inf, q.dtype)
     measured = batch.fold_near(
         near,

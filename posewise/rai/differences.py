@@ -22,7 +22,7 @@ _PROPERTIES = {
 
 def unmoved_frames(C: pw.Config) -> set[str]:
     """Return the names of the frames that no joint moves."""
-    num_dofs = C.tree.model.layout.tree.dof_mask.sum(1)
+    num_dofs = C.tree.model.kinematics.dof_mask.sum(1)
     return {name for name in C.frame_names if not num_dofs[C.index(name)]}
 
 

@@ -200,8 +200,10 @@ def _frame_arrays(frame: Frame) -> BodyArrays:
     groups = [_group_arrays(group) for group in frame_bodies(frame)]
     arrays = _concatenate([(0, group) for group in groups])
     order = np.argsort(arrays.number)
-    *of_bodies, vertices = arrays
-    return BodyArrays(*(x[order] for x in of_bodies), vertices)
+    rows: dict[str, np.ndarray] = {
+        name: x[order] for name, x in arrays._asdict().items() if name != "vertices"
+    }
+    return BodyArrays(**rows, vertices=arrays.vertices)
 
 
 def _group_arrays(group: Bodies) -> BodyArrays:
