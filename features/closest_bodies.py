@@ -14,10 +14,10 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.collision import Body, Contact, contact, contact_within, smooth_contact
-from posewise.robots.contact.body_table import CORES_OF_KIND, NO_PAIR
+from posewise.robots.contact.body_table import CORES_OF_KIND, NO_PAIR, make_core
 
 from .errors import FeatureError
-from .pair_tables import FAR, PairTypes, make_core
+from .pair_tables import FAR, PairTypes
 from .safe_math import subgradient_weights
 from .symbol import Symbol
 

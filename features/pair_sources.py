@@ -37,9 +37,10 @@ from posewise.robots.contact.body_table import (
     NO_PAIR,
     PLANE_KINDS,
     PairKind,
+    make_core,
 )
 
-from .pair_tables import PairTypes, make_core
+from .pair_tables import PairTypes
 
 BOUND_CHUNK = 32
 """Number of pairs whose distance is bounded at a time."""

@@ -12,25 +12,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from posewise.collision import Box, BoxPlusEllipsoid, HalfSpace, Hull, pad_hull
-from posewise.collision.cores import Core
 from posewise.compilation.arrays import Array
 from posewise.compilation.capacity import Capacity, capacity_at_hand, capacity_class
-from posewise.compilation.compaction import gather
 from posewise.robots.contact.body_table import (
     HULL_KINDS,
+    MIN_VERTICES,
     NO_PAIR,
     BodyArrays,
     BodyPairs,
     PairKind,
     body_pairs,
+    pad_vertices,
 )
 from posewise.robots.kinematics.forward import Kinematics
 from posewise.robots.world.frame import Frame
 
-MIN_HULL_VERTICES = 32
-"""Least number of vertices that hulls are padded to (count), which is that of the hulls
-of robots' meshes. Each vertex is searched in each step."""
 FAR = 1e3
 """Distance of what is no pair [m]: more than any margin, and little enough that sums
 with it keep their digits."""
@@ -89,9 +85,7 @@ class FramePairTable:
         if not types.has_unions:
             num_pairs = num_ends
         b, p = self.bodies, self.pairs
-        vertices = np.zeros((0, num_vertices, 3))
-        if len(b.vertices):
-            vertices = np.asarray(pad_hull(Hull(b.vertices), num_vertices).vertices)
+        vertices = pad_vertices(b.vertices, num_vertices)
         params = {
             "body_frame": _padded(b.frame, num_bodies, 0),
             "body_pose": _padded(b.pose, num_bodies, 0.0),
@@ -128,7 +122,7 @@ class FramePairTable:
         size = capacity_class(most, least.pairs)
         vertices = 0
         if len(b.vertices):
-            vertices = capacity_class(b.vertices.shape[1], MIN_HULL_VERTICES)
+            vertices = capacity_class(b.vertices.shape[1], MIN_VERTICES)
         need = Capacity(
             frozenset(np.unique(self.pairs.kind).tolist()),
             (size, vertices, int(has_unions)),
@@ -137,7 +131,7 @@ class FramePairTable:
         size, vertices, unions = known.counts
         kinds = tuple(PairKind(k) for k in sorted(known.kinds))
         has_hulls = not HULL_KINDS.isdisjoint(kinds)
-        vertices = max(vertices, MIN_HULL_VERTICES * has_hulls)
+        vertices = max(vertices, MIN_VERTICES * has_hulls)
         bodies = max(size // least.pairs_per_body, 4)
         num_ends = size // least.pairs_per_frame_pair if unions else size
         counts = bodies, bodies * has_hulls, vertices, size, num_ends
@@ -186,18 +180,3 @@ def _padded(x: np.ndarray, count: int, value: Any) -> np.ndarray:
     """Return an array with copies of a value after its rows."""
     padding = np.full((count - len(x), *x.shape[1:]), value)
     return np.concatenate([x, padding.astype(x.dtype)])
-
-
-def make_core(
-    core: type[Core],
-    half: Float[Array, "n 3"],
-    radii: Float[Array, "n 3"],
-    hull: Int[Array, " n"],
-    vertices: Float[Array, "hulls v 3"],
-) -> Core:
-    """Return cores of a type, of which bodies have the sizes; see `BodyArrays`."""
-    if core is Box:
-        return Box(half)
-    if core is BoxPlusEllipsoid:
-        return BoxPlusEllipsoid(half, radii)
-    return Hull(gather(vertices, hull)) if core is Hull else HalfSpace()

@@ -16,13 +16,17 @@ from jaxtyping import Bool, Float, Int
 
 from posewise import collision
 from posewise.collision.broad_phase import bounding_radius
+from posewise.compilation.arrays import Array
+from posewise.compilation.capacity import capacity_class
+from posewise.compilation.compaction import gather
 
 from ..errors import ConfigError
 from ..world.frame import Frame
 from .bodies import Bodies, body_sources, frame_bodies
 
-MIN_VERTICES = 8
-"""Least number of vertices that hulls of a table are padded to (count)."""
+MIN_VERTICES = 32
+"""Least number of vertices that programs are compiled for (count): that of the hulls of
+robots' meshes. Larger values make small hulls slower, whose vertices are all read."""
 
 
 class PairKind(IntEnum):
@@ -242,7 +246,7 @@ def _concatenate(parts: Sequence[tuple[int, BodyArrays]]) -> BodyArrays:
         moved = arrays._replace(
             frame=np.full(len(arrays.number), i),
             hull=np.where(arrays.hull >= 0, arrays.hull + hulls, -1),
-            vertices=_with_vertices(arrays.vertices, width),
+            vertices=pad_vertices(arrays.vertices, width),
         )
         hulls += len(arrays.vertices)
         for column, x in zip(columns, moved, strict=True):
@@ -264,12 +268,19 @@ _NO_BODIES = Bodies(
 )
 
 
-def _with_vertices(
-    vertices: Float[np.ndarray, "n v 3"], count: int
-) -> Float[np.ndarray, "n count 3"]:
-    """Return hulls with copies of their first vertex, which change nothing."""
-    if vertices.shape[1] == count:
-        return vertices
+def pad_vertices(
+    vertices: Float[np.ndarray, "n v 3"], count: int | None = None
+) -> Float[np.ndarray, "n padded 3"]:
+    """Return hulls with copies of their first vertex, which change nothing.
+
+    Args:
+        vertices: of hulls.
+        count: number of vertices of the result; None: the class of capacity.
+    """
+    if count is None:
+        count = capacity_class(vertices.shape[1], MIN_VERTICES)
+    if not len(vertices):
+        return np.zeros((0, count, 3))
     return np.asarray(collision.pad_hull(collision.Hull(vertices), count).vertices)
 
 
@@ -277,9 +288,27 @@ def _with_corners(bodies: BodyArrays, boxes: Int[np.ndarray, " n"]) -> BodyArray
     """Return the table with the corners of some boxes as hulls."""
     if not len(boxes):
         return bodies
-    width = max(bodies.vertices.shape[1], MIN_VERTICES)
+    width = max(bodies.vertices.shape[1], 8)
     corners = collision.box_as_hull(collision.Box(bodies.half[boxes]), width)
     hull = bodies.hull.copy()
     hull[boxes] = len(bodies.vertices) + np.arange(len(boxes))
-    vertices = [_with_vertices(bodies.vertices, width), np.asarray(corners.vertices)]
+    vertices = [pad_vertices(bodies.vertices, width), np.asarray(corners.vertices)]
     return bodies._replace(hull=hull, vertices=np.concatenate(vertices))
+
+
+def make_core(
+    core: type[collision.Core],
+    half: Float[Array, "n 3"],
+    radii: Float[Array, "n 3"],
+    hull: Int[Array, " n"],
+    vertices: Float[Array, "hulls v 3"],
+) -> collision.Core:
+    """Return cores of a type, of which bodies have the sizes; see `BodyArrays`."""
+    if core is collision.Box:
+        return collision.Box(half)
+    if core is collision.BoxPlusEllipsoid:
+        return collision.BoxPlusEllipsoid(half, radii)
+    if core is collision.Hull:
+        is_host = isinstance(vertices, np.ndarray)
+        return collision.Hull(vertices[hull] if is_host else gather(vertices, hull))
+    return collision.HalfSpace()

@@ -1,23 +1,31 @@
 """Distances and collisions of a world in its present state."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import lru_cache
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 from jaxtyping import Float, Int
 
-from posewise.collision import Body, Contact, contact, distance_lower_bound
+from posewise.collision import Body, Contact, contact
+from posewise.compilation.capacity import capacity_class
 from posewise.compilation.program import compile_program
 from posewise.compilation.progress import announce_if_slow
 
 from ..errors import ConfigError
 from ..world.frame import Frame
 from ..world.frame_tree import FrameTree
-from .body_pairs import BodyPairs, group_body_pairs
+from .body_table import (
+    CORES_OF_KIND,
+    BodyPairs,
+    PairKind,
+    body_pairs,
+    make_core,
+    pad_vertices,
+)
 from .collision_pairs import FramePair
 from .huge_shapes import warn_of_huge_shapes
 
@@ -46,12 +54,12 @@ def nearest_contacts(
     """
     R, p = tree.forward_pass.frames
     index_pairs = np.asarray(pairs, int).reshape(-1, 2)
-    key = index_pairs.tobytes()
-    found = list(_near_contacts(_grouped(tree.frames, key), index_pairs, R, p, cutoff))
-    if not found:
+    bodies = _posed(_bodies_of(tree.frames, index_pairs.tobytes()), R, p)
+    near = [*_near_contacts(bodies, cutoff)]
+    if not near:
         return {}
-    pair = np.concatenate([places for places, _ in found])
-    out = jax.tree.map(lambda *x: np.concatenate(x), *(near for _, near in found))
+    pair = np.concatenate([places for places, _ in near])
+    out = jax.tree.map(lambda *x: np.concatenate(x), *(contact for _, contact in near))
     contacts: dict[int, Contact] = {}
     for k in np.argsort(out.distance, kind="stable"):
         if out.distance[k] < cutoff and int(pair[k]) not in contacts:
@@ -60,40 +68,58 @@ def nearest_contacts(
 
 
 @lru_cache(maxsize=64)
-def _grouped(frames: tuple[Frame, ...], pairs: bytes) -> list[BodyPairs]:
+def _bodies_of(frames: tuple[Frame, ...], pairs: bytes) -> BodyPairs:
     """Return pairs of bodies, which a world in another state has, too."""
     index_pairs = np.frombuffer(pairs, int).reshape(-1, 2)
-    groups = group_body_pairs(frames, index_pairs)
+    bodies = body_pairs(frames, index_pairs)
     warn_of_huge_shapes(frames, index_pairs)
-    return groups
+    return bodies
+
+
+class _PosedPairs(NamedTuple):
+    """Pairs of bodies at the poses of their frames in the world."""
+
+    pairs: BodyPairs
+    R: Float[np.ndarray, "bodies 3 3"]
+    p: Float[np.ndarray, "bodies 3"]
+
+    def bodies(self, core: Any, rows: Int[np.ndarray, " n"]) -> Body:
+        """Return bodies with a type of core."""
+        b = self.pairs.bodies
+        vertices = pad_vertices(b.vertices)
+        body = make_core(core, b.half[rows], b.radii[rows], b.hull[rows], vertices)
+        return Body(body, b.radius[rows], self.R[rows], self.p[rows])
+
+
+def _posed(
+    pairs: BodyPairs, R: Float[np.ndarray, "frames 3 3"], p: Float[np.ndarray, "n 3"]
+) -> _PosedPairs:
+    frame, pose = pairs.bodies.frame, pairs.bodies.pose
+    turned = R[frame] @ pose
+    return _PosedPairs(pairs, turned[..., :3], turned[..., 3] + p[frame])
 
 
 def _near_contacts(
-    groups: list[BodyPairs],
-    pairs: Int[np.ndarray, "n 2"],
-    R: Float[np.ndarray, "frames 3 3"],
-    p: Float[np.ndarray, "frames 3"],
-    cutoff: float,
+    posed: _PosedPairs, cutoff: float
 ) -> Iterator[tuple[Int[np.ndarray, " _"], Contact]]:
     """Yield places of pairs of frames, and contacts of bodies that may be near."""
-    for group in groups:
-        a, b = (
-            _pose(bodies.body, pairs[group.pair, (column + group.is_flipped) % 2], R, p)
-            for bodies, column in ((group.a, 0), (group.b, 1))
-        )
-        bound = _compute(_distance_bound, a, b)
-        rows = np.flatnonzero(bound < cutoff)
+    pairs = posed.pairs
+    bound = _distance_bounds(posed)
+    for kind in np.unique(pairs.kind).tolist():
+        rows = np.flatnonzero((pairs.kind == kind) & (bound < cutoff))
         if not len(rows):
             continue
         # The pair that is farthest apart is the cheapest to repeat.
         farthest = rows[np.argmax(bound[rows])]
-        copies = np.full(_bucket_size(len(rows)) - len(rows), farthest)
+        copies = np.full(capacity_class(len(rows), MIN_BUCKET) - len(rows), farthest)
         padded = np.concatenate([rows, copies])
-        near = _compute(_contact, _rows(a, padded), _rows(b, padded))
+        core_a, core_b = CORES_OF_KIND[PairKind(kind)]
+        a = posed.bodies(core_a, pairs.a[padded])
+        near = _measure(a, posed.bodies(core_b, pairs.b[padded]))
         distance, point_a, point_b, normal = (x[: len(rows)] for x in near)
-        flip = group.is_flipped[rows, None]
+        flip = pairs.is_flipped[rows, None]
         yield (
-            group.pair[rows],
+            pairs.pair[rows],
             Contact(
                 distance,
                 np.where(flip, point_b, point_a),
@@ -101,6 +127,26 @@ def _near_contacts(
                 np.where(flip, -normal, normal),
             ),
         )
+
+
+def _distance_bounds(posed: _PosedPairs) -> Float[np.ndarray, " n"]:
+    """Return lower bounds of distances, by balls and boxes, as `distance_lower_bound`.
+
+    They are in NumPy, so that no number of pairs has a program of its own.
+    """
+    b, (x, y) = posed.pairs.bodies, (posed.pairs.a, posed.pairs.b)
+    apart = posed.p[x] - posed.p[y]
+    reach = b.core_radius + b.radius
+    bound = np.linalg.norm(apart, axis=-1) - reach[x] - reach[y]
+    half = b.half + b.radii
+    for box, ball, v in ((y, x, apart), (x, y, -apart)):
+        local = np.einsum("nji,nj->ni", posed.R[box], v)
+        outside = np.linalg.norm(local - np.clip(local, -half[box], half[box]), axis=-1)
+        from_box = outside - reach[ball] - b.radius[box]
+        bound = np.where(outside > 0, np.maximum(bound, from_box), bound)
+    # Second bodies without bounds are half-spaces, whose surface is at z = 0.
+    height = np.einsum("ni,ni->n", posed.R[y][..., 2], apart) - reach[x]
+    return np.where(np.isinf(b.core_radius[y]), height, bound)
 
 
 def signed_distance(
@@ -127,32 +173,19 @@ def signed_distance(
     return float(nearest.distance), *points
 
 
-def _pose(
-    body: Body, frame: Int[np.ndarray, " n"], R: np.ndarray, p: np.ndarray
-) -> Body:
-    """Return bodies at the poses of their frames in the world."""
-    origin = p[frame] + np.einsum("nij,nj->ni", R[frame], body.p)
-    return Body(body.core, body.radius, R[frame] @ body.R, origin)
-
-
-def _rows(body: Body, rows: Int[np.ndarray, " m"]) -> Body:
-    core = type(body.core)(*(x[rows] for x in body.core))
-    return Body(core, *(x[rows] for x in body[1:]))
-
-
 _compiled: set[tuple[object, ...]] = set()
-"""Programs that have run, with types of cores and numbers of pairs and vertices."""
+"""Types of cores with numbers of pairs and vertices that were measured before."""
 
 
-def _compute(program: Callable[[Body, Body], Any], a: Body, b: Body) -> Any:
-    """Return the result of a program, with a line on stderr while it compiles."""
+def _measure(a: Body, b: Body) -> Any:
+    """Return the contacts of bodies, with a line on stderr while it compiles."""
     sizes = [np.shape(x) for x in (*a.core, *b.core)]
-    key = (program, type(a.core), type(b.core), len(a.p), *sizes)
+    key = (type(a.core), type(b.core), len(a.p), *sizes)
     kinds = " and ".join(sorted(type(x.core).__name__ for x in (a, b)))
     is_new = key not in _compiled
     what = f"compiling distances of bodies ({kinds}), once"
     with announce_if_slow(what) if is_new else nullcontext():
-        out = program(a, b)
+        out = _contact(a, b)
     _compiled.add(key)
     return out
 
@@ -160,14 +193,3 @@ def _compute(program: Callable[[Body, Body], Any], a: Body, b: Body) -> Any:
 _contact = compile_program(
     lambda a, b: tuple(contact(a, b)), num_static=0, fetches=True
 )
-_distance_bound = compile_program(
-    lambda a, b: distance_lower_bound(a, b)[0], num_static=0, fetches=True
-)
-
-
-def _bucket_size(n: int) -> int:
-    """Round up to 64, 256, 1024, … so that few programs are compiled."""
-    size = MIN_BUCKET
-    while size < n:
-        size *= 4
-    return size

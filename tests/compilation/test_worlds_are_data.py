@@ -1,0 +1,119 @@
+"""Worlds are data: other bodies, pairs and names around a robot compile nothing."""
+
+import logging
+
+import jax
+import numpy as np
+import pytest
+
+import posewise as pw
+from posewise import FS, OT
+
+POINTS = np.random.default_rng(0).uniform(-0.08, 0.08, (12, 3))
+SHAPES = {
+    "box": pw.Box([0.1, 0.2, 0.1]),
+    "cylinder": pw.Cylinder(0.2, 0.06),
+    "capsule": pw.Capsule(0.2, 0.05),
+    "ellipsoid": pw.Ellipsoid([0.05, 0.06, 0.1]),
+    "hull": pw.Convex(POINTS),
+    "sphere": pw.Sphere(0.07),
+}
+
+
+def arm(bodies: str, prefix: str = "", links: int = 3) -> pw.Config:
+    """Three hinges in a plane, with capsules, beside bodies of some shapes."""
+    C = pw.Config()
+    parent = "world"
+    for k in range(links):
+        C.add_frame(
+            f"{prefix}j{k}",
+            parent,
+            position=[0.4 * (k > 0), 0, 0],
+            joint="hingeZ",
+            limits=[[-2.8], [2.8]],
+        )
+        parent = f"{prefix}j{k}"
+        C.add_frame(
+            f"{prefix}link{k}",
+            parent,
+            pose=[0.2, 0, 0, np.sqrt(0.5), 0, np.sqrt(0.5), 0],
+            shape=pw.Capsule(0.25, 0.04),
+            contact=-1,
+        )
+    C.add_frame(f"{prefix}tip", parent, position=[0.4, 0, 0])
+    for k, shape in enumerate(bodies.split()):
+        turn = 0.5 + 0.9 * k
+        place = [0.9 * np.cos(turn), 0.9 * np.sin(turn), 0.0]
+        if shape == "plane":
+            C.add_frame(f"{prefix}plane", position=[0, 0, -0.3], shape=pw.Plane())
+        elif shape == "table":
+            parts = [(pw.Box([0.1, 0.1, 0.02]), [*place, 1, 0, 0, 0])] * 3
+            C.add_object(f"{prefix}table{k}", parts=parts)
+        else:
+            C.add_frame(f"{prefix}{shape}{k}", position=place, shape=SHAPES[shape])
+    return C
+
+
+def certified_path(C: pw.Config, frame: str, target=(0.5, -0.6, 0.0)) -> pw.Solution:
+    komo = pw.KOMO(C, 1, 6, 1)
+    komo.add_control_objective(1, 0.1)
+    komo.avoid_collisions(0.01)
+    komo.add_objective([1.0], FS.position, [frame], OT.eq, target=target, scale=10)
+    return komo.solve(starts=2, progress=False)
+
+
+def pose(C: pw.Config, frame: str, target=(0.4, -0.7, 0.0)) -> pw.Solution:
+    komo = pw.KOMO(C, 1, 1, 0)
+    komo.add_objective([1.0], FS.position, [frame], OT.eq, target=target)
+    komo.add_objective([], FS.accumulatedCollisions, [], OT.eq, margin=0.01)
+    return komo.solve(progress=False)
+
+
+def without_some(C: pw.Config) -> pw.Config:
+    C.ignore_collisions("other link0", ["other link2", "other box0"])
+    return C
+
+
+ALL_KINDS = "box cylinder hull plane table"
+WORLDS = {
+    "three boxes": lambda: (arm("box box box"), "tip"),
+    "one box": lambda: (arm("box"), "tip"),
+    "five other bodies and names": lambda: (
+        arm("capsule hull ellipsoid cylinder sphere", "other "),
+        "other tip",
+    ),
+    "an object of parts, on a plane": lambda: (arm("table plane", "my "), "my tip"),
+    "pairs that are ignored": lambda: (
+        without_some(arm("box hull", "other ")),
+        "other tip",
+    ),
+    "another frame": lambda: (arm("box cylinder"), "link2"),
+}
+
+
+@pytest.fixture(scope="module")
+def warm():
+    """Each kind of call once, in a world with all kinds of bodies."""
+    C = arm(ALL_KINDS)
+    certified_path(C, "tip").clearance()
+    pose(C, "tip")
+
+
+@pytest.fixture
+def compiled(caplog):
+    """Return the messages about programs compiled so far in this test."""
+    caplog.set_level(logging.WARNING, "jax")
+    with jax.log_compiles():
+        yield lambda: [
+            r.getMessage() for r in caplog.records if "XLA comp" in r.getMessage()
+        ]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", WORLDS)
+def test_other_worlds_compile_nothing(warm, compiled, name):
+    solution = certified_path(*WORLDS[name]())
+    assert solution.feasible
+    solution.clearance()
+    assert pose(*WORLDS[name]()).feasible
+    assert compiled() == []
