@@ -6,8 +6,9 @@ later ones: what has been compiled for is kept beside the programs.
 """
 
 import pickle
-from collections.abc import Hashable
-from contextlib import suppress
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
 from .program_cache import read_entry, write_entry
@@ -47,9 +48,34 @@ class Capacity:
         counts = zip(self.counts, need.counts, strict=True)
         return self.kinds >= need.kinds and all(a >= b for a, b in counts)
 
+    def joined(self, other: "Capacity") -> "Capacity":
+        """Return the least capacity that holds both."""
+        counts = map(max, zip(self.counts, other.counts, strict=True))
+        return Capacity(self.kinds | other.kinds, tuple(counts))
+
 
 _compiled: dict[Hashable, list[Capacity]] = {}
 """Capacities that programs have been compiled for, by what they depend on besides."""
+
+
+_common: ContextVar[dict[Hashable, Capacity] | None] = ContextVar(
+    "common", default=None
+)
+"""Capacities that have been looked up within `common_capacities`, by their keys."""
+
+
+@contextmanager
+def common_capacities() -> Iterator[None]:
+    """Let all that is looked up within hold what was looked up before it, too.
+
+    What is looked up a second time then has one capacity, so that problems of several
+    worlds are a batch of one program.
+    """
+    token = _common.set({})
+    try:
+        yield
+    finally:
+        _common.reset(token)
 
 
 def capacity_at_hand(key: Hashable, need: Capacity) -> Capacity:
@@ -62,6 +88,9 @@ def capacity_at_hand(key: Hashable, need: Capacity) -> Capacity:
         key: what programs depend on besides.
         need: classes that are needed.
     """
+    common = _common.get()
+    if common is not None:
+        need = common[key] = need.joined(common.get(key, need))
     known = _compiled.get(key)
     if known is None:
         known = _compiled[key] = _read(key)

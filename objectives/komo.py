@@ -820,8 +820,8 @@ class KOMO:
         Args:
             targets: for some objectives (as `add_objective` returned them) the targets
                 (problems, D), or (problems,) if D is 1.
-            worlds: for each problem a copy of the world with other poses, sizes,
-                limits or state, but with the same frames and kinds of shapes.
+            worlds: for each problem a world with the same joints, with other poses,
+                sizes, limits, state, and bodies around the robot.
             starts: of each problem, as in `solve`.
             seed: of the random starts, the same for each problem.
             initial_paths: for each problem the path that its first start begins from,

@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from posewise.compilation.capacity import common_capacities
 from posewise.features.custom_symbol import tracing_once
 from posewise.features.quaternion_targets import unit_target
 from posewise.robots.validation import float_array, require_finite
@@ -15,7 +16,7 @@ from ..chain.builder import RowLocation
 from ..chain.groups import ChainData
 from ..chain.problem import Chain
 from ..objective import Objective, ObjectiveError
-from ..problem_spec import CompiledProblem, ProblemSpec, compile_chain
+from ..problem_spec import CompiledProblem, LastResult, ProblemSpec, compile_chain
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +80,9 @@ def make_problem_batch(
     """
     if not specs:
         raise ObjectiveError("worlds is empty, but there are targets or initial paths.")
-    first = compile_chain(specs[0])
-    leaves, varied = _stack_leaves(first.chain, first.data, specs)
+    compiled = _compile_alike(specs)
+    first = compiled[0]
+    leaves, varied = _stack_leaves([problem.data for problem in compiled])
     count = _set_targets(first, leaves, varied, targets, specs)
     if initial is not None:
         count = len(initial) if count == 1 and not targets else count
@@ -101,23 +103,47 @@ def make_problem_batch(
     )
 
 
-def _stack_leaves(
-    chain: Chain, data: ChainData, specs: Sequence[ProblemSpec]
-) -> tuple[list[Any], list[bool]]:
+def _compile_alike(specs: Sequence[ProblemSpec]) -> list[CompiledProblem]:
+    """Return problems of one structure, with room for what is in each world.
+
+    Raises:
+        ObjectiveError: for worlds that differ in more than what is data.
+    """
+    with common_capacities():
+        compiled = [compile_chain(spec) for spec in specs]
+        if _odd_one(compiled) is None:
+            return compiled
+        # Now the room that all of them need is known.
+        for spec in specs:
+            spec.cache.compiled = LastResult()
+        compiled = [compile_chain(spec) for spec in specs]
+    if (odd := _odd_one(compiled)) is not None:
+        raise ObjectiveError(
+            f"worlds[{odd}] has another structure than worlds[0]: other joints, or"
+            " objectives that have other rows in it; only numbers, and the bodies"
+            " around the robot, may differ."
+        )
+    return compiled
+
+
+def _odd_one(compiled: Sequence[CompiledProblem]) -> int | None:
+    """Return the first problem of another structure than the first; None: none."""
+    first = compiled[0]
+    shapes = [np.shape(a) for a in jax.tree.leaves(first.data)]
+    for b, other in enumerate(compiled):
+        others = [np.shape(a) for a in jax.tree.leaves(other.data)]
+        if other.chain != first.chain or others != shapes:
+            return b
+    return None
+
+
+def _stack_leaves(every: Sequence[ChainData]) -> tuple[list[Any], list[bool]]:
     """Return the arrays of all problems, and which have a leading axis."""
-    if len(specs) == 1:
-        leaves = jax.tree.leaves(data)
+    if len(every) == 1:
+        leaves = jax.tree.leaves(every[0])
         return leaves, [False] * len(leaves)
-    every = []
-    for b, spec in enumerate(specs):
-        other = compile_chain(spec)
-        if other.chain != chain:
-            raise ObjectiveError(
-                f"worlds[{b}] has another structure than worlds[0]: other frames,"
-                " joints, kinds of shapes or colliding pairs; only numbers may differ."
-            )
-        every.append([np.asarray(a) for a in jax.tree.leaves(other.data)])
-    columns = list(zip(*every, strict=True))
+    rows = [[np.asarray(a) for a in jax.tree.leaves(data)] for data in every]
+    columns = list(zip(*rows, strict=True))
     varied = [any((a != c[0]).any() for a in c) for c in columns]
     stacked = [np.stack(c) if v else c[0] for c, v in zip(columns, varied, strict=True)]
     return stacked, varied

@@ -117,3 +117,30 @@ def test_other_worlds_compile_nothing(warm, compiled, name):
     solution.clearance()
     assert pose(*WORLDS[name]()).feasible
     assert compiled() == []
+
+
+def reaching(C: pw.Config) -> pw.KOMO:
+    komo = pw.KOMO(C, 1, 4, 1)
+    komo.add_control_objective(1, 0.1)
+    place = (0.5, -0.6, 0.0)
+    komo.add_objective([1.0], FS.position, ["tip"], OT.eq, target=place)
+    komo.add_objective([], FS.accumulatedCollisions, [], OT.eq, margin=0.01)
+    return komo
+
+
+@pytest.mark.long
+def test_problems_of_a_batch_may_have_different_scenes(warm):
+    scenes = ["box", "hull cylinder sphere", "plane", "table box"]
+    worlds = [arm(scene) for scene in scenes]
+    together = reaching(worlds[0]).solve_batch(worlds=worlds, progress=False)
+    for C, solution in zip(worlds, together, strict=True):
+        alone = reaching(C).solve(progress=False)
+        assert solution.feasible and alone.feasible
+        np.testing.assert_allclose(solution.path, alone.path, atol=1e-6)
+
+
+@pytest.mark.long
+def test_worlds_with_other_joints_are_no_batch(warm):
+    worlds = [arm("box"), arm("box", links=2)]
+    with pytest.raises(pw.ObjectiveError, match=r"worlds\[1\].*other joints"):
+        reaching(worlds[0]).solve_batch(worlds=worlds, progress=False)
