@@ -23,9 +23,9 @@ from jaxtyping import PyTree
 
 from . import cache_folder, private_jax
 from .cache_folder import cache_dir
+from .compile_time import compiling
 from .fingerprint import NotFingerprintable, fingerprint
 from .plain_jit import uses_plain_jit
-from .progress import tell_part
 
 JAX_SETTINGS = (
     "jax_enable_x64",
@@ -39,9 +39,6 @@ JAX_SETTINGS = (
 """The settings of JAX that programs depend on."""
 
 
-COMPILING = "compiling, once for problems of this kind (XLA may call it very slow)"
-"""Text of the lines that say what goes on; after two minutes XLA asks on stderr whether
-the compilation is very slow, which cannot be turned off once JAX is loaded."""
 CACHE_SALT_OPTION = "xla_gpu_algorithm_denylist_path"
 """A compiler option that is unused on CPUs but enters the key of JAX's own cache.
 
@@ -51,7 +48,7 @@ program without its code, so that it runs in no other process.
 
 
 def load_or_compile(
-    jitted: jax.stages.Wrapped, identity: object
+    jitted: jax.stages.Wrapped, identity: object, reason: str = ""
 ) -> "jax.stages.Wrapped | CachedProgram":
     """Return a jitted function that reads its programs from the cache if possible.
 
@@ -62,12 +59,13 @@ def load_or_compile(
         jitted: the function.
         identity: all values that determine what the function computes, except the
             shapes of its arguments.
+        reason: why there is no program yet, as words.
     """
     folder = cache_dir()
     if folder is None or uses_plain_jit() or jax.default_backend() != "cpu":
         return jitted
     try:
-        return CachedProgram(jitted, fingerprint(identity), folder)
+        return CachedProgram(jitted, fingerprint(identity), folder, reason)
     except NotFingerprintable:
         return jitted
 
@@ -79,10 +77,14 @@ class CachedProgram:
         jitted: the function.
         identity: its fingerprint.
         folder: where programs are kept.
+        reason: why there is no program yet, as words.
     """
 
-    def __init__(self, jitted: jax.stages.Wrapped, identity: str, folder: Path) -> None:
+    def __init__(
+        self, jitted: jax.stages.Wrapped, identity: str, folder: Path, reason: str
+    ) -> None:
         self.jitted, self.identity, self.folder = jitted, identity, folder
+        self.reason = reason
         self.executables: dict[Any, Callable[..., Any]] = {}
         """By structure, shapes and dtypes of the arguments."""
         self.lock = Lock()
@@ -108,7 +110,8 @@ class CachedProgram:
         run = _load(file, _client_of(args))
         if run is None:
             options: dict[str, str | bool] = {CACHE_SALT_OPTION: uuid4().hex}
-            with tell_part(COMPILING):
+            others = "other sizes of its arrays" if self.executables else self.reason
+            with compiling(others):
                 run = self.jitted.lower(*args).compile(options)
             _store(file, run)
         return run

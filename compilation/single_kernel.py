@@ -20,6 +20,7 @@ import numpy as np
 from jaxtyping import PyTree
 
 from . import private_jax
+from .compile_time import novelty
 from .packed_pytree import (
     MAX_SHARED_SIZE,
     Deferred,
@@ -176,7 +177,9 @@ class StaticJit:
         run = partial(run, partial(full_matmul_precision(self.fn), *static))
         whole = self.transform(run, *static)
         identity = self.fn, static, self.transform, options
-        return load_or_compile(jax.jit(whole, compiler_options=options), identity)
+        reason = novelty(static[0], [key[0] for key in self.programs]) if static else ""
+        jitted = jax.jit(whole, compiler_options=options)
+        return load_or_compile(jitted, identity, reason)
 
     def num_compilations(self) -> int:
         """Return the number of programs that have been compiled."""

@@ -10,6 +10,7 @@ from .objective import Objective as Objective
 from .objective import ObjectiveError as ObjectiveError
 from .placement import Placement as Placement
 from .placement import solve_placement as solve_placement
+from .prepare import prepare as prepare
 from .solution import Solution as Solution
 from .solve.sensitivity import Sensitivity as Sensitivity
 from .trajectory.trajectory import Trajectory as Trajectory

@@ -13,6 +13,7 @@ import numpy as np
 from jax.sharding import Mesh
 from jaxtyping import Float
 
+from posewise.compilation.compile_time import total_compile_seconds
 from posewise.features.feature import Feature
 from posewise.features.typing import Order, ScaleLike, SymbolLike, TargetLike
 from posewise.robots.config import Config
@@ -741,7 +742,8 @@ class KOMO:
         goes_on = self._warm is not None and self._warm.keeps_multipliers
         # Checks take longer than a solve that goes on from one they have been made for.
         findings = () if goes_on else warn_of_problems(self.spec, settings.tolerance)
-        self._last = best_solution(
+        compiled_before = total_compile_seconds()
+        best = best_solution(
             solve_alternatives(
                 self.spec,
                 lambda spec: solve_starts(
@@ -749,6 +751,9 @@ class KOMO:
                 ),
             )
         )
+        if spent := total_compile_seconds() - compiled_before:
+            best = replace(best, compile_seconds=spent)
+        self._last = best
         return self._last
 
     def solve_all(

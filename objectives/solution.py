@@ -81,6 +81,9 @@ class Solution:
     """Name of the chosen alternative of each constraint that has several."""
     findings: tuple[str, ...] = ()
     """Sentences on the start and the goals, which warnings told before the solve."""
+    compile_seconds: float = 0.0
+    """Time that the process compiled programs during the call that solved [s]; a solve
+    of another problem of this kind needs none."""
     _record: SolveRecord | None = None
     """The problem as it was solved; None for a path that was not solved by KOMO."""
 
@@ -406,12 +409,14 @@ class Solution:
         it, for violated objectives on collisions, the nearest pairs of that slice; the
         first such report compiles their distances, for a few seconds.
         """
-        lines = format_table(self.objectives)
+        lines, compiled = format_table(self.objectives), ""
+        if self.compile_seconds:
+            compiled = f", and compiling took {self.compile_seconds:.1f} s"
         lines.append(
             f"{self.status.name}: sos {self.sos:.4g}, worst scaled eq {self.eq:.2e},"
             f" worst scaled ineq {self.ineq:.2e} (tolerance {self.tolerance:.0e}),"
             f" KKT residual {self.kkt_residual:.0e},"
-            f" {self.iterations} iterations, {1e3 * self.seconds:.0f} ms"
+            f" {self.iterations} iterations, {1e3 * self.seconds:.0f} ms{compiled}"
         )
         lines += [f"alternative: {name}" for name in self.alternatives]
         lines += [f"before the solve: {finding}" for finding in self.findings]

@@ -21,6 +21,7 @@ from .objectives import Sensitivity as Sensitivity
 from .objectives import Solution as Solution
 from .objectives import Trajectory as Trajectory
 from .objectives import load_moveit as load_moveit
+from .objectives import prepare as prepare
 from .objectives import solve_placement as solve_placement
 from .robots import Agent as Agent
 from .robots import Box as Box

@@ -104,6 +104,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_packages(demo)
     demo.set_defaults(run=_demo, failed="not every problem was solved")
     _add_solve(commands)
+    _add_prepare(commands)
     _add_check(commands)
     _add_view(commands)
     _add_bddl(commands)
@@ -159,6 +160,26 @@ def _add_solve(commands: Any) -> None:
     _add_moveit(solve)
     _add_packages(solve)
     solve.set_defaults(run=_solve, failed="not solved")
+
+
+def _add_prepare(commands: Any) -> None:
+    command = _add_command(
+        commands,
+        "prepare",
+        "compile ahead what a path problem needs, whatever stands around the robot",
+        help_texts.PREPARE,
+    )
+    command.add_argument("file", type=Path, help="problem file, FILE.yaml")
+    command.add_argument(
+        "--bodies",
+        type=int,
+        nargs="+",
+        default=[4, 16],
+        help="numbers of bodies around the robot to compile for (4 16)",
+    )
+    _add_moveit(command)
+    _add_packages(command)
+    command.set_defaults(run=_prepare, failed="not prepared")
 
 
 def _add_check(commands: Any) -> None:
@@ -281,6 +302,12 @@ def _solve(options: Any) -> bool:
     from .cli.commands import run_solve
 
     return run_solve(options)
+
+
+def _prepare(options: Any) -> bool:
+    from .cli.commands import run_prepare
+
+    return run_prepare(options)
 
 
 def _check(options: Any) -> bool:

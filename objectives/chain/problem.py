@@ -5,6 +5,7 @@ each group. Frames, slices, targets, scales, types and parameters of symbols are
 """
 
 import operator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -63,6 +64,10 @@ class Chain:
     def __hash__(self) -> int:
         # Cached, because each solve looks up its programs by the hash.
         return self._hash
+
+    def novelty(self, others: Iterable[object]) -> str:
+        """Return what is new about the problem, as words; see `ProgramKey`."""
+        return describe_novelty(self, [x for x in others if isinstance(x, Chain)])
 
     @property
     def nv(self) -> int:
@@ -230,6 +235,38 @@ class Chain:
         is_free[self.tree.indices.quaternion_coordinates.reshape(-1)] = True
         is_free = is_free & (low < high)
         return jnp.where(is_free, -jnp.inf, low), jnp.where(is_free, jnp.inf, high)
+
+
+def describe_novelty(chain: Chain, others: Sequence[Chain]) -> str:
+    """Return which part of a problem's structure no other one has, as words."""
+    if not others:
+        return "the first problem of this process"
+    alike = [other for other in others if other.tree == chain.tree]
+    if not alike:
+        return "other joints than before"
+    same_path = [o for o in alike if (o.slices, o.order) == (chain.slices, chain.order)]
+    if not same_path:
+        return f"{chain.slices} slices of order {chain.order}, not as before"
+    symbols = {(group.symbol.name, group.order) for group in chain.groups}
+    known = [
+        {(group.symbol.name, group.order) for group in other.groups}
+        for other in same_path
+    ]
+    if symbols not in known:
+        nearest = min(known, key=lambda others: len(symbols ^ others))
+        new = sorted(f"{name} of order {k}" for name, k in symbols - nearest)
+        return f"features together for the first time ({', '.join(new) or 'fewer'})"
+    kinds = _pair_kinds(chain) - set().union(*map(_pair_kinds, same_path))
+    if kinds:
+        return f"new kinds of bodies beside each other ({', '.join(sorted(kinds))})"
+    return "more bodies or objectives than before"
+
+
+def _pair_kinds(chain: Chain) -> set[str]:
+    """Return the names of the kinds of pairs of bodies that a problem measures."""
+    sums = (g.symbol.pair_sum for g in chain.groups if g.symbol.pair_sum is not None)
+    kinds = {kind.name for types, _ in sums for kind in types.kinds}
+    return {name.lower().replace("_", " and ") for name in kinds}
 
 
 def _shape(a: Any) -> Any:

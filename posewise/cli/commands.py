@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import cast
 
 from posewise import logic
+from posewise.compilation.cache_folder import cache_dir
 from posewise.logic.motion import MotionPlan
-from posewise.objectives import Solution
+from posewise.objectives import Solution, prepare
 from posewise.objectives.trajectory.files import check_suffix
 from posewise.objectives.trajectory.retiming import import_toppra
 from posewise.objectives.trajectory.trajectory import Trajectory
@@ -23,7 +24,13 @@ from .moveit_input import read_input
 from .path_check import check_path
 from .path_distances import clearance_line, search_range
 from .placement_check import check_placements
-from .problem_file import ProblemFile, require_one_kind, solve_path, solve_placements
+from .problem_file import (
+    ProblemFile,
+    make_path_problem,
+    require_one_kind,
+    solve_path,
+    solve_placements,
+)
 
 
 def run_solve(options: Namespace) -> bool:
@@ -110,6 +117,24 @@ def _trajectory(solution: Solution | MotionPlan, options: Namespace) -> Trajecto
             raise LoadError("--rounded: motions of steps are rounded by --retime only.")
         return solution.resample(1 / options.rate)
     return solution.resample(1 / options.rate, rounded=options.rounded)
+
+
+def run_prepare(options: Namespace) -> bool:
+    """Compile the programs of a problem file ahead; return True.
+
+    Raises:
+        PosewiseError: for invalid input, with file, line and key.
+        ImportError: without pyyaml.
+    """
+    problem = read_input(options)
+    if not problem.has_path:
+        problem.top.fail("Only paths are prepared, so that it needs the key komo.")
+    seconds = prepare(make_path_problem(problem)[0], options.bodies)
+    if cache_dir() is None:
+        print("The cache of programs is off, so that nothing was kept.")
+    else:
+        print(f"Compiled for {seconds:.0f} s; programs are in {cache_dir()}.")
+    return True
 
 
 def run_check(options: Namespace) -> bool:

@@ -53,6 +53,12 @@ def _indented(text: str) -> str:
     return "\n".join(f"    {line}" for line in text.splitlines())
 
 
+PREPARE = """\
+Compiles the programs of a path problem into the cache, once a machine: afterwards the
+first solve of it compiles nothing, nor does one among other bodies, of any shapes. What
+is compiled depends on the robot, the number of slices and the kinds of objectives.
+example: posewise prepare reach.yaml --bodies 4 16
+"""
 SOLVE = f"""\
 A problem file is YAML. The world, in the order in which it is built:
   scene:       files (models beside the problem file, absolute, or package://NAME/FILE
