@@ -1,4 +1,4 @@
-"""Classes of capacity, so that programs do not depend on how many things there are.
+"""Classes of capacity, so that programs do not depend on numbers of bodies.
 
 A count is rounded up to a class, and places that nothing takes are masked. A program
 that is at hand also serves what would fit into a smaller one, in this process and in
@@ -19,7 +19,7 @@ and compute more unused entries."""
 
 
 def capacity_class(count: int, least: int) -> int:
-    """Return the smallest class of capacity that holds a number of things.
+    """Return the smallest class of capacity that holds a number of bodies, or others.
 
     Args:
         count: the number.
@@ -36,12 +36,12 @@ def capacity_class(count: int, least: int) -> int:
 
 @dataclass(frozen=True)
 class Capacity:
-    """What programs are compiled for."""
+    """Kinds and numbers that programs are compiled for."""
 
     kinds: frozenset[int]
-    """Kinds of things, each with code of its own."""
+    """Kinds, each of which adds code."""
     counts: tuple[int, ...]
-    """Classes of numbers of things."""
+    """Classes of numbers."""
 
     def holds(self, need: "Capacity") -> bool:
         """Return whether a program for this capacity serves another one."""

@@ -1,4 +1,4 @@
-"""How long programs took to compile, and why they had to be."""
+"""Time that programs take to compile, and reasons why they have to be."""
 
 import time
 from collections.abc import Iterable, Iterator

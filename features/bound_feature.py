@@ -30,7 +30,7 @@ from posewise.robots.kinematics.manifold import (
 from .errors import FeatureError
 from .evaluate import evaluate_symbol, linearize
 from .linearized_feature import FeatureInputs
-from .pair_tables import on_nodes
+from .pairs.tables import on_nodes
 from .scaling import apply_scale_and_target_to_linearization
 from .symbol import PERIOD, Symbol
 

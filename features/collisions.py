@@ -16,7 +16,7 @@ from posewise.robots.kinematics.tree import KinematicTree
 from posewise.robots.typing import FrameName
 from posewise.robots.world.frame import Frame
 
-from .closest_bodies import (
+from .pairs.nearest import (
     nearest_bodies,
     pair_symbol,
     signs_of_ends,
@@ -24,9 +24,9 @@ from .closest_bodies import (
     vmap_instances,
     wrench_of_distance,
 )
-from .collision_sums import PairSumBatch, sum_near_pairs
-from .pair_tables import (
-    FAR,
+from .pairs.sums import PairSumBatch, sum_near_pairs
+from .pairs.tables import (
+    FAR_DISTANCE,
     NAMED_SIZES,
     WORLD_SIZES,
     FramePairTable,
@@ -277,7 +277,7 @@ def _sum_of_all_pairs(types, R, p, params):
         types, R, p, params, jnp.where(counts, margin + slack, margin)
     )
     overlap = jnp.where(counts, margin, 0.0) - near.distance
-    overlap = jnp.where(counts, overlap, -FAR)
+    overlap = jnp.where(counts, overlap, -FAR_DISTANCE)
     y = jnp.sum(jnp.where(overlap > 0, overlap, 0.0))
     # Where nothing overlaps, the least gap takes the sum's place, so that the row has a
     # slope before anything collides.
@@ -305,7 +305,7 @@ def _linearize_rows(types, R, p, params):
     counts = margin > -jnp.inf
     near = nearest_bodies(types, R, p, params, margin + EXACT_ROW_RANGE)
     # What does not count is far apart.
-    y = jnp.where(counts, jnp.where(counts, margin, 0.0) - near.distance, -FAR)
+    y = jnp.where(counts, jnp.where(counts, margin, 0.0) - near.distance, -FAR_DISTANCE)
     # Each row has wrenches on two frames only. They are spread over all frames by a
     # product with 0, 1 or -1, because XLA runs scatters in sequence on CPUs.
     sign = jnp.where(counts[:, None], signs_of_ends(params, len(p)), 0.0)

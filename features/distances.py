@@ -14,14 +14,14 @@ from posewise.robots.contact.body_table import solid_frame
 from posewise.robots.errors import ConfigError
 from posewise.robots.typing import FrameName
 
-from .closest_bodies import (
+from .pairs.nearest import (
     nearest_bodies,
     pair_symbol,
     smoothing_params,
     vmap_instances,
     wrench_of_distance,
 )
-from .pair_tables import NAMED_SIZES, PairTypes, table_of_frames
+from .pairs.tables import NAMED_SIZES, PairTypes, table_of_frames
 from .symbol import Resolved
 
 

@@ -19,9 +19,9 @@ from posewise.compilation.precision import full_matmul_precision
 from posewise.robots.kinematics.forward import Kinematics
 from posewise.robots.typing import Array
 
-from .collision_sums import PairSumBatch, sum_near_pairs
 from .differences import backward_difference
 from .linearized_feature import FeatureInputs, LinearizedFeature
+from .pairs.sums import PairSumBatch, sum_near_pairs
 from .scaling import apply_scale_and_target
 from .symbol import PERIOD, Pose, Symbol
 

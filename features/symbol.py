@@ -88,7 +88,7 @@ class Symbol:
     """Whether `fn` gets all frames at once: `fn(R, p, **params)`, R (m, 3, 3)."""
     reads_nodes: bool = False
     """Whether `fn` gets the nodes of the tree and the world as its frames, and arrays
-    of bodies on the frames of the world; see `pair_tables.on_nodes`."""
+    of bodies on the frames of the world; see `pairs.tables.on_nodes`."""
     value_and_wrenches: Callable[..., Any] | None = None
     """`fn` with derivatives, for a symbol that takes a frame stack: `(R, p, **params)`
     to y (D,), force and moment (D, m, 3). If None, `fn` is differentiated. For many

@@ -29,8 +29,8 @@ USUAL_BODIES = (4, 16)
 """Numbers of bodies around a robot that are compiled for (counts): a simple scene, and
 one with much furniture. Each takes as long as the first solve of a problem."""
 DISTANCE = 50.0
-"""Distance from the origin at which bodies stand that only stand for others [m]: out of
-the reach of any robot."""
+"""Distance from the origin at which bodies stand that only stand for others [m]. A
+smaller one is in the reach of large robots."""
 CORNERS: Float[np.ndarray, "8 3"] = np.array(
     [[x, y, z] for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (-0.1, 0.12)]
 )
@@ -55,7 +55,7 @@ def prepare(
             and other numbers do not matter.
         bodies: numbers of bodies around the robot, besides those in the problem's
             world. A solve takes the programs of the least number that suffices.
-        progress: whether a line on stderr tells of each step.
+        progress: whether a line on stderr says when a step begins.
 
     Returns:
         The time that compiling took [s]; 0 if all programs were there.

@@ -24,7 +24,7 @@ from posewise.features.evaluate import (
     make_quaternions_continuous,
 )
 from posewise.features.linearized_feature import FeatureInputs, LinearizedFeature
-from posewise.features.pair_tables import on_nodes
+from posewise.features.pairs.tables import on_nodes
 from posewise.features.scaling import (
     apply_scale,
     apply_scale_and_target_to_linearization,

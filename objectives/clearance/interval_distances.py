@@ -20,8 +20,8 @@ from posewise.collision import Body, contact
 from posewise.compilation.compaction import gather, scatter_min
 from posewise.compilation.precision import full_matmul_precision
 from posewise.compilation.program import compile_program
-from posewise.features.pair_sources import PairBatch, PairLocation, PairSource
-from posewise.features.pair_tables import (
+from posewise.features.pairs.sources import PairBatch, PairLocation, PairSource
+from posewise.features.pairs.tables import (
     WORLD_SIZES,
     PairTypes,
     on_nodes,
@@ -46,7 +46,7 @@ class FramePairs(NamedTuple):
     """Pairs of frames whose distances are bounded, and their bodies."""
 
     types: PairTypes
-    """What programs depend on; static."""
+    """Static properties of the pairs."""
     params: dict[str, np.ndarray]
     """Arrays of a `FramePairTable` of all frames of a world."""
     pairs: Int[np.ndarray, "pairs 2"]

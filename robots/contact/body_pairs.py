@@ -7,17 +7,12 @@ two bodies.
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Int
 
 from posewise import collision
-from posewise.collision import Body, Contact
-from posewise.compilation.precision import full_matmul_precision
 
 from ..errors import ConfigError
-from ..typing import Array
 from ..world.frame import Frame
 from .bodies import Bodies, body_sources, concatenate_bodies, frame_bodies
 from .collision_pairs import FramePair
@@ -170,58 +165,3 @@ def pack(groups: list[BodyPairs]) -> tuple[CoreTypes, dict[str, np.ndarray]]:
             arrays |= {f"{side}{g}_{n}": np.asarray(x) for n, x in enumerate(leaves)}
         arrays[f"pair{g}"], arrays[f"flipped{g}"] = group.pair, group.is_flipped
     return tuple((group.a.kind[0], group.b.kind[0]) for group in groups), arrays
-
-
-@full_matmul_precision
-def evaluate_contacts(
-    core_types: CoreTypes,
-    R: Float[jax.Array, "pairs 2 3 3"],
-    p: Float[jax.Array, "pairs 2 3"],
-    arrays: dict[str, jax.Array],
-    cutoff: jax.Array | None = None,
-    smoothing: jax.Array | None = None,
-) -> Contact:
-    """Return the contacts of all pairs of bodies, group after group.
-
-    Args:
-        core_types: types of the cores, see `pack`.
-        R: orientations of each pair of frames.
-        p: positions of each pair of frames.
-        arrays: bodies of all groups, see `pack`.
-        cutoff: distance beyond which lower bounds are enough [m]; None: exact
-            everywhere.
-        smoothing: smoothing length of distances [m], see `collision.smooth_contact`.
-    """
-    parts: list[Contact] = []
-    for g, types in enumerate(core_types):
-        pair, flipped = arrays[f"pair{g}"], arrays[f"flipped{g}"]
-        sides = []
-        for side, core, k in zip("ab", types, (0, 1), strict=True):
-            frame = jnp.where(flipped, 1 - k, k)
-            n = len(core._fields)
-            leaves = [arrays[f"{side}{g}_{i}"] for i in range(n + 3)]
-            R_frame, p_frame = R[pair, frame], p[pair, frame]
-            p_body = p_frame + jnp.einsum("nij,nj->ni", R_frame, leaves[n + 2])
-            R_body = R_frame @ leaves[n + 1]
-            sides.append(Body(core(*leaves[:n]), leaves[n], R_body, p_body))
-        if smoothing is not None:
-            contact = collision.smooth_contact(sides[0], sides[1], smoothing)
-        elif cutoff is None:
-            contact = collision.contact(sides[0], sides[1])
-        else:
-            limit = jnp.broadcast_to(cutoff, pair.shape)
-            contact = collision.contact_within(sides[0], sides[1], limit)
-        parts.append(_select_order(flipped, contact))
-    return jax.tree.map(lambda *x: jnp.concatenate(x), *parts)
-
-
-def _select_order(flipped: Array, contact: Contact) -> Contact:
-    """Exchange a and b in the contacts of flipped pairs."""
-    swapped = Contact(
-        contact.distance, contact.point_b, contact.point_a, -contact.normal
-    )
-
-    def select(x: jax.Array, y: jax.Array) -> jax.Array:
-        return jnp.where(flipped.reshape((-1,) + (1,) * (x.ndim - 1)), y, x)
-
-    return jax.tree.map(select, contact, swapped)

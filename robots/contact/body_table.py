@@ -30,7 +30,7 @@ robots' meshes. Larger values make small hulls slower, whose vertices are all re
 
 
 class PairKind(IntEnum):
-    """Kind of a pair of bodies, each with a computation of its own."""
+    """Kind of a pair of bodies, by what computation it is measured."""
 
     BOXES = 0
     """Boxes, segments and points."""
@@ -47,8 +47,9 @@ HULL_KINDS = frozenset((PairKind.ROUND_HULL, PairKind.HULLS, PairKind.HULL_PLANE
 """Kinds of pairs that read vertices of hulls."""
 PLANE_KINDS = frozenset((PairKind.ROUND_PLANE, PairKind.HULL_PLANE))
 """Kinds of pairs whose second body is a half-space."""
-NO_PAIR = -1
-"""Kind of a place in a list of pairs that no pair takes."""
+NO_PAIR_NUMBER = -1
+"""Number in place of a `PairKind` where a list of pairs has no pair (index). Larger ones
+are kinds."""
 
 _BOX, _ROUND, _HULL, _PLANE = range(4)
 _CORE_RANK = {
@@ -57,7 +58,7 @@ _CORE_RANK = {
     collision.Hull: _HULL,
     collision.HalfSpace: _PLANE,
 }
-_KIND_OF_RANKS = np.full((4, 4), NO_PAIR)
+_KIND_OF_RANKS = np.full((4, 4), NO_PAIR_NUMBER)
 """Kind of a pair of bodies of two ranks, the lower first; half-spaces have no distance
 from each other."""
 _KIND_OF_RANKS[_BOX] = [
@@ -109,7 +110,7 @@ class BodyArrays(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class BodyPairs:
+class BodyPairTable:
     """Bodies of frames, and all pairs of them that belong to pairs of frames."""
 
     bodies: BodyArrays
@@ -124,7 +125,7 @@ class BodyPairs:
     """Whether body b belongs to the first frame."""
 
 
-def body_pairs(frames: Sequence[Frame], pairs: Int[np.ndarray, "n 2"]) -> BodyPairs:
+def body_pairs(frames: Sequence[Frame], pairs: Int[np.ndarray, "n 2"]) -> BodyPairTable:
     """Return all pairs of bodies of pairs of frames (indices), pair after pair.
 
     Of shapes with masks only those count that may touch each other; all of them where
@@ -150,13 +151,13 @@ def body_pairs(frames: Sequence[Frame], pairs: Int[np.ndarray, "n 2"]) -> BodyPa
     is_flipped = bodies.rank[x] > bodies.rank[y]
     a, b = np.where(is_flipped, y, x), np.where(is_flipped, x, y)
     kind = _KIND_OF_RANKS[bodies.rank[a], bodies.rank[b]]
-    counts = (kind != NO_PAIR) & _may_touch(frames, pairs, bodies, pair, x, y)
+    counts = (kind != NO_PAIR_NUMBER) & _may_touch(frames, pairs, bodies, pair, x, y)
     kind, a, b, pair, is_flipped = (
         array[counts] for array in (kind, a, b, pair, is_flipped)
     )
     is_box = (kind == PairKind.HULLS) & (bodies.rank[a] == _BOX)
     bodies = _with_corners(bodies, np.unique(a[is_box]))
-    return BodyPairs(bodies, kind, a, b, pair, is_flipped)
+    return BodyPairTable(bodies, kind, a, b, pair, is_flipped)
 
 
 def solid_frame(frames: Sequence[Frame], index: int) -> Frame:

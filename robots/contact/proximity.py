@@ -20,7 +20,7 @@ from ..world.frame import Frame
 from ..world.frame_tree import FrameTree
 from .body_table import (
     CORES_OF_KIND,
-    BodyPairs,
+    BodyPairTable,
     PairKind,
     body_pairs,
     make_core,
@@ -68,7 +68,7 @@ def nearest_contacts(
 
 
 @lru_cache(maxsize=64)
-def _bodies_of(frames: tuple[Frame, ...], pairs: bytes) -> BodyPairs:
+def _bodies_of(frames: tuple[Frame, ...], pairs: bytes) -> BodyPairTable:
     """Return pairs of bodies, which a world in another state has, too."""
     index_pairs = np.frombuffer(pairs, int).reshape(-1, 2)
     bodies = body_pairs(frames, index_pairs)
@@ -79,7 +79,7 @@ def _bodies_of(frames: tuple[Frame, ...], pairs: bytes) -> BodyPairs:
 class _PosedPairs(NamedTuple):
     """Pairs of bodies at the poses of their frames in the world."""
 
-    pairs: BodyPairs
+    pairs: BodyPairTable
     R: Float[np.ndarray, "bodies 3 3"]
     p: Float[np.ndarray, "bodies 3"]
 
@@ -92,7 +92,9 @@ class _PosedPairs(NamedTuple):
 
 
 def _posed(
-    pairs: BodyPairs, R: Float[np.ndarray, "frames 3 3"], p: Float[np.ndarray, "n 3"]
+    pairs: BodyPairTable,
+    R: Float[np.ndarray, "frames 3 3"],
+    p: Float[np.ndarray, "n 3"],
 ) -> _PosedPairs:
     frame, pose = pairs.bodies.frame, pairs.bodies.pose
     turned = R[frame] @ pose
@@ -132,7 +134,7 @@ def _near_contacts(
 def _distance_bounds(posed: _PosedPairs) -> Float[np.ndarray, " n"]:
     """Return lower bounds of distances, by balls and boxes, as `distance_lower_bound`.
 
-    They are in NumPy, so that no number of pairs has a program of its own.
+    They are in NumPy, so that nothing is compiled for a number of pairs.
     """
     b, (x, y) = posed.pairs.bodies, (posed.pairs.a, posed.pairs.b)
     apart = posed.p[x] - posed.p[y]

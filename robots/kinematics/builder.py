@@ -367,7 +367,7 @@ def _build_data(
     # Rodrigues' formula: R(θ) = a aᵀ + cos θ (1 - a aᵀ) + sin θ [a]×. Nodes without a
     # rotation have a = 0 and θ = 0, which gives the identity.
     along = axis[:, :, None] * axis[:, None, :]
-    # After all frames comes the world, a frame of its own on the last row of nodes.
+    # After all frames comes the world, as a frame on the last row of nodes.
     mounts = [*mounted, _FrameMount(-1, IDENTITY)]
     offsets = np.array([mount.pose for mount in mounts])
     frame_nodes = [rank[mount.node] % (len(rows) + 1) for mount in mounts]

@@ -147,7 +147,7 @@ class Kinematics:
         return self.frame_nodes.__array_namespace__()
 
     def for_programs(self) -> "Kinematics":
-        """Return a copy for compiled programs, which depend on few things of a world.
+        """Return a copy for compiled programs, which depend on little of a world.
 
         It has no names. Its frames are followed by copies of the world, up to a class
         of capacity, and these by the nodes; see `node_frames`.

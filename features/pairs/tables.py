@@ -17,9 +17,9 @@ from posewise.compilation.capacity import Capacity, capacity_at_hand, capacity_c
 from posewise.robots.contact.body_table import (
     HULL_KINDS,
     MIN_VERTICES,
-    NO_PAIR,
+    NO_PAIR_NUMBER,
     BodyArrays,
-    BodyPairs,
+    BodyPairTable,
     PairKind,
     body_pairs,
     pad_vertices,
@@ -27,13 +27,13 @@ from posewise.robots.contact.body_table import (
 from posewise.robots.kinematics.forward import Kinematics
 from posewise.robots.world.frame import Frame
 
-FAR = 1e3
+FAR_DISTANCE = 1e3
 """Distance of what is no pair [m]: more than any margin, and little enough that sums
 with it keep their digits."""
 
 
 class PairTypes(NamedTuple):
-    """What a program depends on of pairs of bodies, besides shapes of arrays."""
+    """Static properties of pairs of bodies, which programs depend on."""
 
     kinds: tuple[PairKind, ...]
     """Kinds of pairs that are measured."""
@@ -62,7 +62,7 @@ class FramePairTable:
     """Pairs of frames whose distances a feature measures."""
 
     bodies: BodyArrays
-    pairs: BodyPairs
+    pairs: BodyPairTable
     ends: Int[np.ndarray, "n 2"]
     """The two frames of each pair, as indices among the frames of the feature."""
     margin: Float[np.ndarray, " n"]
@@ -98,7 +98,7 @@ class FramePairTable:
             "body_a": _padded(p.a, num_pairs, 0),
             "body_b": _padded(p.b, num_pairs, 0),
             "is_flipped": _padded(p.is_flipped, num_pairs, False),
-            "kind": _padded(p.kind, num_pairs, NO_PAIR),
+            "kind": _padded(p.kind, num_pairs, NO_PAIR_NUMBER),
             "ends": _padded(self.ends, num_ends, 0),
             "margin": _padded(self.margin, num_ends, -np.inf),
         }
@@ -109,7 +109,7 @@ class FramePairTable:
     def _classes(
         self, key: Hashable, least: TableSizes
     ) -> tuple[PairTypes, tuple[int, ...]]:
-        """Return the types, and the classes of the numbers of all things."""
+        """Return the types, and the classes of the numbers of bodies and pairs."""
         b, pairs, ends = self.bodies, len(self.pairs.pair), len(self.ends)
         has_unions = not np.array_equal(self.pairs.pair, np.arange(ends))
         per_ends = least.pairs_per_frame_pair if has_unions else 1
@@ -148,8 +148,8 @@ def table_of_frames(
     Raises:
         ConfigError: for a frame without collision shapes.
     """
-    found = body_pairs(frames, pairs)
-    return FramePairTable(found.bodies, found, pairs, margin)
+    table = body_pairs(frames, pairs)
+    return FramePairTable(table.bodies, table, pairs, margin)
 
 
 def on_nodes(K: Kinematics, params: Mapping[str, Array]) -> dict[str, Any]:

@@ -29,15 +29,15 @@ from posewise.compilation.compaction import (
     scatter_min,
 )
 
-from .pair_sources import (
-    CONTACT_CHUNK,
+from .sources import (
+    CONTACT_CHUNK_SIZE,
     PairBatch,
     PairLocation,
     PairSource,
     concatenate,
     flatten_axes,
 )
-from .pair_tables import PairTypes
+from .tables import PairTypes
 
 
 class PairSumBatch(NamedTuple):
@@ -233,4 +233,4 @@ def _add_unions(unions: jax.Array, sums: _Sums) -> _Sums:
         return _add_overlaps(sums, found, end, is_valid)
 
     measured = compact(unions[:, 0] < jnp.inf)
-    return fold_chunks(measured, CONTACT_CHUNK, add, sums)
+    return fold_chunks(measured, CONTACT_CHUNK_SIZE, add, sums)

@@ -14,12 +14,12 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.collision import Body, Contact, contact, contact_within, smooth_contact
-from posewise.robots.contact.body_table import CORES_OF_KIND, NO_PAIR, make_core
+from posewise.robots.contact.body_table import CORES_OF_KIND, NO_PAIR_NUMBER, make_core
 
-from .errors import FeatureError
-from .pair_tables import FAR, PairTypes
-from .safe_math import subgradient_weights
-from .symbol import Symbol
+from ..errors import FeatureError
+from ..safe_math import subgradient_weights
+from ..symbol import Symbol
+from .tables import FAR_DISTANCE, PairTypes
 
 
 # Symbols compare by identity and are keys of compiled programs: worlds whose pairs have
@@ -86,7 +86,7 @@ class NearestBodies(NamedTuple):
     """Nearest bodies of each pair of frames."""
 
     distance: Float[jax.Array, " ends"]
-    """Signed distance [m]; `FAR` for what is no pair."""
+    """Signed distance [m]; `FAR_DISTANCE` for what is no pair."""
     wrench: Float[jax.Array, "ends 6"]
     """Derivative of the distance with respect to a twist of the first frame about the
     world's origin: force, then moment."""
@@ -132,14 +132,14 @@ def nearest_bodies(
     # Equally near bodies share the derivative: min has a kink there, and the mean of
     # their derivatives is one of its subgradients.
     ends = jnp.arange(len(params["margin"]))[:, None]
-    belongs = (params["end_row"] == ends) & (params["kind"] != NO_PAIR)
-    distance = jnp.where(belongs, jax.lax.stop_gradient(out.distance), FAR)
+    belongs = (params["end_row"] == ends) & (params["kind"] != NO_PAIR_NUMBER)
+    distance = jnp.where(belongs, jax.lax.stop_gradient(out.distance), FAR_DISTANCE)
     weights = jnp.where(belongs, subgradient_weights(distance, 1), 0.0)
     weights = jax.lax.stop_gradient(weights)
     near = NearestBodies(out.distance, wrench, weights, out)
     is_pair = belongs.any(1)
     return near._replace(
-        distance=jnp.where(is_pair, near.weighted_mean(out.distance), FAR),
+        distance=jnp.where(is_pair, near.weighted_mean(out.distance), FAR_DISTANCE),
         wrench=near.weighted_mean(wrench),
     )
 
@@ -171,7 +171,7 @@ def measure_pairs(
 
     count = len(params["kind"])
     away = jnp.broadcast_to(jnp.eye(3, dtype=p.dtype)[2], (count, 3))
-    contacts = Contact(jnp.full(count, FAR, p.dtype), away, away, away)
+    contacts = Contact(jnp.full(count, FAR_DISTANCE, p.dtype), away, away, away)
     for kind in types.kinds:
         core_a, core_b = CORES_OF_KIND[kind]
         a, b = body(core_a, params["body_a"]), body(core_b, params["body_b"])

@@ -34,19 +34,20 @@ from posewise.compilation.compaction import (
 from posewise.compilation.materialize import materialize
 from posewise.robots.contact.body_table import (
     CORES_OF_KIND,
-    NO_PAIR,
+    NO_PAIR_NUMBER,
     PLANE_KINDS,
     PairKind,
     make_core,
 )
 
-from .pair_tables import PairTypes
+from .tables import PairTypes
 
-BOUND_CHUNK = 32
-"""Number of pairs whose distance is bounded at a time."""
-CONTACT_CHUNK = 8
-"""Number of pairs that are measured exactly at a time. Larger chunks vectorise better,
-but waste more work on the last one."""
+BOUND_CHUNK_SIZE = 32
+"""Number of pairs whose distance is bounded at a time (count). More vectorise better,
+but waste more work on the last ones."""
+CONTACT_CHUNK_SIZE = 8
+"""Number of pairs that are measured exactly at a time (count). More vectorise better,
+but waste more work on the last ones."""
 
 
 class PairSource(NamedTuple):
@@ -112,7 +113,7 @@ class PairSource(NamedTuple):
         if self.types.has_unions:
             rows = self.params["end_row"]
             distance = jnp.take_along_axis(distance, rows, 1, mode="promise_in_bounds")
-        return jnp.where(self.params["kind"] == NO_PAIR, -jnp.inf, distance)
+        return jnp.where(self.params["kind"] == NO_PAIR_NUMBER, -jnp.inf, distance)
 
     def near(
         self, centers: jax.Array, reach: jax.Array, moved: jax.Array | None = None
@@ -207,20 +208,20 @@ class PairBatch:
 
     @property
     def total(self) -> _First:
-        """Numbers of all things."""
+        """Numbers of all, which come first in one more source."""
         return self.first[-1]
 
     def locate(self, k: Array, source: int = -1) -> PairLocation:
         """Locate the k-th pairs, counted over all rows of all sources, or up to one."""
         index = source % len(self.sources)
-        here = self._locate_in(index, jnp.maximum(k - self.first[index].place, 0))
+        in_last = self._locate_in(index, jnp.maximum(k - self.first[index].place, 0))
         if index == 0:
-            return here
+            return in_last
         # Sources are few, so that a chain of selects is less code than a search. Both
         # sides are computed, so that each needs an index in bounds.
         begin = self.first[index].place
         before = self.locate(jnp.minimum(k, begin - 1), index - 1)
-        return jax.tree.map(partial(jnp.where, k < begin), before, here)
+        return jax.tree.map(partial(jnp.where, k < begin), before, in_last)
 
     def _locate_in(self, index: int, k: Array) -> PairLocation:
         # Division of 32-bit integers is faster.
@@ -251,19 +252,19 @@ class PairBatch:
             frame_b=row * s.frames + f.frame + frame_b,
         )
 
-    def bodies(self, kind: PairKind, at: PairLocation) -> tuple[Body, Body]:
+    def bodies(self, kind: PairKind, location: PairLocation) -> tuple[Body, Body]:
         """Return the bodies of pairs of one kind, at their poses."""
         core_a, core_b = CORES_OF_KIND[kind]
         return (
-            self._body(core_a, at.table_a, at.frame_a),
-            self._body(core_b, at.table_b, at.frame_b),
+            self._body(core_a, location.table_a, location.frame_a),
+            self._body(core_b, location.table_b, location.frame_b),
         )
 
-    def volumes(self, at: PairLocation) -> tuple[BoundingVolume, BoundingVolume]:
+    def volumes(self, location: PairLocation) -> tuple[BoundingVolume, BoundingVolume]:
         """Return what encloses the bodies of pairs."""
         return (
-            self._volume(at.table_a, at.frame_a),
-            self._volume(at.table_b, at.frame_b),
+            self._volume(location.table_a, location.frame_a),
+            self._volume(location.table_b, location.frame_b),
         )
 
     def _body(self, core: Any, table: jax.Array, frame: jax.Array) -> Body:
@@ -325,30 +326,33 @@ class PairBatch:
         def select_by_bound(
             k: Array, is_valid: Array, lists: list[CompactIndices]
         ) -> list[CompactIndices]:
-            at = materialize(self.locate, k)
-            volumes = materialize(self.volumes, at)
+            location = materialize(self.locate, k)
+            volumes = materialize(self.volumes, location)
             bound = materialize(self._distance_bound, *volumes)
-            counts, kind = is_valid & may_count(at, bound), gather(self.kind, at.pair)
+            counts, kinds = (
+                is_valid & may_count(location, bound),
+                gather(self.kind, location.pair),
+            )
             return [
-                append(chosen, k, counts & (kind == int(own)))
-                for chosen, own in zip(lists, self.kinds, strict=True)
+                append(chosen, k, counts & (kinds == int(kind)))
+                for chosen, kind in zip(lists, self.kinds, strict=True)
             ]
 
         nothing = [empty_indices(len(near)) for _ in self.kinds]
-        lists = fold_chunks(compact(near), BOUND_CHUNK, select_by_bound, nothing)
+        lists = fold_chunks(compact(near), BOUND_CHUNK_SIZE, select_by_bound, nothing)
         for kind, chosen in zip(self.kinds, lists, strict=True):
 
             def located(k: Array, kind: PairKind = kind) -> Any:
-                at = self.locate(k)
-                return at, *self.bodies(kind, at)
+                location = self.locate(k)
+                return location, *self.bodies(kind, location)
 
             def add_chunk(
                 k: Array, is_valid: Array, state: Any, located: Any = located
             ) -> Any:
-                at, a, b = materialize(located, k)
-                return add(at, a, b, is_valid, state)
+                location, a, b = materialize(located, k)
+                return add(location, a, b, is_valid, state)
 
-            state = fold_chunks(chosen, CONTACT_CHUNK, add_chunk, state)
+            state = fold_chunks(chosen, CONTACT_CHUNK_SIZE, add_chunk, state)
         return state
 
 

@@ -1,0 +1,1 @@
+"""Distances of pairs of frames: their tables, near pairs, sums, nearest bodies."""
