@@ -48,8 +48,8 @@ HULL_KINDS = frozenset((PairKind.ROUND_HULL, PairKind.HULLS, PairKind.HULL_PLANE
 PLANE_KINDS = frozenset((PairKind.ROUND_PLANE, PairKind.HULL_PLANE))
 """Kinds of pairs whose second body is a half-space."""
 NO_PAIR_NUMBER = -1
-"""Number in place of a `PairKind` where a list of pairs has no pair (index). Larger ones
-are kinds."""
+"""Number in place of a `PairKind` where a list has no pair (index). Larger ones are
+kinds."""
 
 _BOX, _ROUND, _HULL, _PLANE = range(4)
 _CORE_RANK = {
