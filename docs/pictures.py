@@ -38,6 +38,7 @@ PICTURES: dict[str, Callable[[Path], None]] = {
     "grasping": scenes.draw_pick_and_place,
     "loading": scenes.draw_models,
     "scale": diagrams.draw_shares,
+    "service": timelines.draw_requests,
     "solver": timelines.draw_convergence,
     "soundness": fields.draw_soundness,
     "states": timelines.draw_temperature,

@@ -44,6 +44,22 @@ def draw_timing(file: Path) -> None:
     figure.savefig(file, dpi=PIXELS)
 
 
+def draw_requests(file: Path) -> None:
+    """Draw the times of requests in the order of their arrival."""
+    results = run_examples("guide/service")
+    seconds, compiled = np.array(results["seconds"]), np.array(results["compiled"])
+    figure, axes = new_curves()
+    arrival = np.arange(1, len(seconds) + 1)
+    for label, chosen, color in (
+        ("compiled", compiled > 0, "tab:orange"),
+        ("compiled nothing", compiled == 0, "tab:green"),
+    ):
+        axes.bar(arrival[chosen], seconds[chosen], color=color, label=label)
+    axes.set(xlabel="request", ylabel="time of its plan [s]", yscale="log")
+    axes.legend(fontsize=8)
+    figure.savefig(file, dpi=PIXELS)
+
+
 def draw_start_in_motion(file: Path) -> None:
     """Draw a path that starts in motion beside one from rest, and times of solves."""
     found = run_examples("guide/again", 0)
