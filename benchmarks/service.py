@@ -46,13 +46,15 @@ WARM_UP = 10
 compilations: list[float] = []
 jax.monitoring.register_event_duration_secs_listener(
     lambda event, seconds, **_: (
-        compilations.append(seconds) if event.endswith("backend_compile_duration") else 0
+        compilations.append(seconds)
+        if event.endswith("backend_compile_duration")
+        else 0
     )
 )
 
 
 class Answer(NamedTuple):
-    """What became of a request."""
+    """The outcome of a request."""
 
     seconds: float
     compiled: int
@@ -90,7 +92,7 @@ def serve(name: str, count: int, seed: int, checked: int) -> str:
     """Answer random requests; return a row of the table."""
     service, rng = SERVICES[name](), np.random.default_rng(seed)
     times, ratios, compiled, sizes = [], [], [], []
-    solved = feasible = told = infeasible = wrong = checks = 0
+    solved = feasible = refused = infeasible = wrong = checks = 0
     with tempfile.TemporaryDirectory() as folder:
         for k in range(count):
             request = draw_request(service, rng)
@@ -102,11 +104,12 @@ def serve(name: str, count: int, seed: int, checked: int) -> str:
                 ratios.append(result.seconds / answer(service, request, folder).seconds)
             sizes.append(memory())
             is_found = result.solution.feasible
-            feasible, infeasible = feasible + request.is_feasible, infeasible + (
-                not request.is_feasible
+            feasible, infeasible = (
+                feasible + request.is_feasible,
+                infeasible + (not request.is_feasible),
             )
             solved += request.is_feasible and is_found
-            told += not request.is_feasible and not is_found
+            refused += not request.is_feasible and not is_found
             if is_found and checks < checked:
                 checks += 1
                 start = result.world.q[None]
@@ -115,7 +118,7 @@ def serve(name: str, count: int, seed: int, checked: int) -> str:
     first, last = compiled[:1], compiled[-1:]
     late = sum(k >= WARM_UP for k in compiled)
     return (
-        f"| {name} | {count} | {solved} of {feasible} | {told} of {infeasible} |"
+        f"| {name} | {count} | {solved} of {feasible} | {refused} of {infeasible} |"
         f" {wrong} of {checks} | {np.median(times):.2f} |"
         f" {np.quantile(times, 0.95):.2f} | {max(times):.2f} | {np.median(ratios):.2f} |"
         f" {len(compiled)}, {late} after {WARM_UP}, {first}-{last} |"
