@@ -120,7 +120,8 @@ def serve(name: str, count: int, seed: int, checked: int) -> str:
     return (
         f"| {name} | {count} | {solved} of {feasible} | {refused} of {infeasible} |"
         f" {wrong} of {checks} | {np.median(times):.2f} |"
-        f" {np.quantile(times, 0.95):.2f} | {max(times):.2f} | {np.median(ratios):.2f} |"
+        f" {np.quantile(times, 0.95):.2f} | {max(times):.2f} |"
+        f" {np.median(ratios):.2f} |"
         f" {len(compiled)}, {late} after {WARM_UP}, {first}-{last} |"
         f" {sizes[min(19, count - 1)]:.0f}, {sizes[-1]:.0f} |"
     )

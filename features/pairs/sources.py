@@ -198,12 +198,8 @@ class PairBatch:
         self.half, self.radii = column("half"), column("radii")
         self.radius, self.core_radius = column("radius"), column("core_radius")
         self.kind, self.body_pose = column("kind"), column("body_pose")
-        self.hull = concatenate(
-            [
-                _global_hulls(s, f.hull)
-                for s, f in zip(sources, self.first, strict=False)
-            ]
-        )
+        firsts = zip(sources, self.first, strict=False)
+        self.hull = concatenate([_global_hulls(s, first.hull) for s, first in firsts])
         self.vertices = _all_vertices(sources)
 
     @property
@@ -329,10 +325,8 @@ class PairBatch:
             location = materialize(self.locate, k)
             volumes = materialize(self.volumes, location)
             bound = materialize(self._distance_bound, *volumes)
-            counts, kinds = (
-                is_valid & may_count(location, bound),
-                gather(self.kind, location.pair),
-            )
+            counts = is_valid & may_count(location, bound)
+            kinds = gather(self.kind, location.pair)
             return [
                 append(chosen, k, counts & (kinds == int(kind)))
                 for chosen, kind in zip(lists, self.kinds, strict=True)

@@ -18,7 +18,6 @@ from posewise.robots.contact.body_table import (
     HULL_KINDS,
     MIN_VERTICES,
     NO_PAIR_NUMBER,
-    BodyArrays,
     BodyPairTable,
     PairKind,
     body_pairs,
@@ -61,7 +60,6 @@ WORLD_SIZES = TableSizes(8, 4, 4)
 class FramePairTable:
     """Pairs of frames whose distances a feature measures."""
 
-    bodies: BodyArrays
     pairs: BodyPairTable
     ends: Int[np.ndarray, "n 2"]
     """The two frames of each pair, as indices among the frames of the feature."""
@@ -84,7 +82,7 @@ class FramePairTable:
             num_ends = len(self.ends)
         if not types.has_unions:
             num_pairs = num_ends
-        b, p = self.bodies, self.pairs
+        b, p = self.pairs.bodies, self.pairs
         vertices = pad_vertices(b.vertices, num_vertices)
         params = {
             "body_frame": _padded(b.frame, num_bodies, 0),
@@ -110,7 +108,7 @@ class FramePairTable:
         self, key: Hashable, least: TableSizes
     ) -> tuple[PairTypes, tuple[int, ...]]:
         """Return the types, and the classes of the numbers of bodies and pairs."""
-        b, pairs, ends = self.bodies, len(self.pairs.pair), len(self.ends)
+        b, pairs, ends = self.pairs.bodies, len(self.pairs.pair), len(self.ends)
         has_unions = not np.array_equal(self.pairs.pair, np.arange(ends))
         per_ends = least.pairs_per_frame_pair if has_unions else 1
         most = max(
@@ -148,8 +146,7 @@ def table_of_frames(
     Raises:
         ConfigError: for a frame without collision shapes.
     """
-    table = body_pairs(frames, pairs)
-    return FramePairTable(table.bodies, table, pairs, margin)
+    return FramePairTable(body_pairs(frames, pairs), pairs, margin)
 
 
 def on_nodes(K: Kinematics, params: Mapping[str, Array]) -> dict[str, Any]:
