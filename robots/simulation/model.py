@@ -167,7 +167,7 @@ class _ModelBuilder:
             body.pos, body.quat = pose[:3], pose[3:]
             if self._is_moving(i):
                 self._add_joints(i, frame, body)
-            self._add_matter(frame, body, weights[i], self.is_moved[i])
+            self._add_matter(frame, body, weights[i], bool(self.is_moved[i]))
             bodies[i] = body
             pending += [k for k, f in enumerate(self.C.frames) if f.parent == i]
 
