@@ -10,12 +10,13 @@ are drawn beforehand, and of each it is known whether it is feasible
 (`staging/service_scenes.py`). Each robot has its own process, which begins without any
 compiled program.
 
-*Warm* are the requests for which XLA compiled nothing. *Valid* is what pinocchio and
-coal say of the path and of the motion in the file (`staging/independent_check.py`),
+*Warm* are feasible requests for which XLA compiled nothing. Infeasible ones are apart:
+all ways to meet them are tried before they are told as such. *Valid* is what pinocchio
+and coal say of the path and of the motion in the file (`staging/independent_check.py`),
 *wrong* what is feasible but not valid. Memory is the resident one after the 20th and
 the last request. `--own` also solves some scenes a second time: the ratio is that of
 the whole request to the repeated solve. Requests that compiled, failed, or took more
-than six times the median of the warm ones are listed below the table.
+than six times the median of warm ones are listed below the table.
 
 Needs `pin` (pinocchio and coal), and for the UR5 `example-robot-data`.
 """
@@ -42,8 +43,9 @@ EARLY = 20
 SLOW = 6
 """Ratio to the median from which a request is listed."""
 HEADER = (
-    "| robot | requests | first s | warm median s | warm 95 % s | warm longest s"
-    " | that compiled | last of them | MiB after 20 | MiB at the end"
+    "| robot | requests | first s | warm median s | 95 % s | longest s"
+    " | infeasible: median s | longest s | that compiled | last of them"
+    " | MiB after 20 | MiB at the end"
     " | feasible solved | infeasible told | valid | wrong | request / repeated solve |"
 )
 
@@ -61,14 +63,14 @@ class Record:
     faults: list[list[str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     ratios: list[float] = field(default_factory=list)
-    repeated: list[float] = field(default_factory=list)
 
     def line(self, name: str) -> str:
         """Return a line of the table."""
         seconds, compiled = np.array(self.seconds), np.array(self.compiled)
         feasible, solved = np.array(self.feasible), np.array(self.solved)
-        warm = seconds[compiled == 0]
-        warm = warm if len(warm) else np.array([np.nan])
+        warm, refused = (
+            seconds[(compiled == 0) & chosen] for chosen in (feasible, ~feasible)
+        )
         wrong = sum(map(bool, self.faults))
         early = self.memory[min(EARLY, len(self.memory)) - 1]
         last = f"{np.flatnonzero(compiled)[-1] + 1}" if compiled.any() else "–"
@@ -76,8 +78,8 @@ class Record:
         if self.ratios:
             ratios = f"{np.median(self.ratios):.2f}, at most {max(self.ratios):.2f}"
         cells = [
-            f"{name} | {len(seconds)} | {seconds[0]:.1f} | {np.median(warm):.2f}",
-            f"{np.quantile(warm, 0.95):.2f} | {warm.max():.2f}",
+            f"{name} | {len(seconds)} | {seconds[0]:.1f}",
+            f"{quantiles(warm, 0.5, 0.95, 1)} | {quantiles(refused, 0.5, 1)}",
             f"{(compiled > 0).sum()} | {last} | {early:.0f} | {self.memory[-1]:.0f}",
             f"{(solved & feasible).sum()}/{feasible.sum()}",
             f"{(~solved & ~feasible).sum()}/{(~feasible).sum()}",
@@ -87,7 +89,8 @@ class Record:
 
     def remarkable(self) -> list[int]:
         """Return the requests that compiled, failed or took long."""
-        warm = [s for s, n in zip(self.seconds, self.compiled, strict=True) if not n]
+        rows = zip(self.seconds, self.compiled, self.feasible, strict=True)
+        warm = [s for s, n, is_feasible in rows if is_feasible and not n]
         limit = SLOW * float(np.median(warm)) if warm else np.inf
         return [
             k
@@ -97,6 +100,12 @@ class Record:
             or self.solved[k] != self.feasible[k]
             or seconds > limit
         ]
+
+
+def quantiles(seconds: np.ndarray, *levels: float) -> str:
+    """Return quantiles of some times as cells of a table."""
+    texts = [f"{np.quantile(seconds, q):.2f}" if len(seconds) else "–" for q in levels]
+    return " | ".join(texts)
 
 
 def resident() -> float:
@@ -154,8 +163,7 @@ def serve(name: str, count: int, seed: int, repeats: int) -> Record:
             record.notes.append(note)
             print(note, file=sys.stderr, flush=True)
             if k in repeated and not reply.compiled:
-                record.repeated.append(repeated_seconds(reply.komo))
-                record.ratios.append(reply.seconds / record.repeated[-1])
+                record.ratios.append(reply.seconds / repeated_seconds(reply.komo))
     return record
 
 
