@@ -14,11 +14,11 @@ from .frame_groups import FrameGroup
 
 FILLED_SHARE = 0.95
 """Share of the hull of a mesh from which collision shapes count as filling its hollows
-(fraction). Hollows of containers have a third of it or more; a larger share takes
-rounded shapes, which are outside of corners, for open ones."""
+(fraction). Hollows of containers have a third of it or more; a larger share does not
+tell of rounded shapes, which leave corners free."""
 LATTICE_POINTS = 12
 """Points on each side of the lattice on which that share is measured (count): 1,728 in
-the bounding box, which take a millisecond for each shape."""
+the bounding box. More take longer."""
 
 
 def filled_hollow(group: FrameGroup) -> str:
@@ -45,8 +45,10 @@ def _filling(geometries: Sequence[Geometry]) -> str:
         return "its convex hull, which fills"
     if meshes:
         return ""
-    drawn = [g for g in geometries if isinstance(g.shape, Mesh)]
-    if not any(not g.shape.is_convex and _is_filled(g, solid) for g in drawn):
+    concave = [
+        g for g in geometries if isinstance(g.shape, Mesh) and not g.shape.is_convex
+    ]
+    if not any(_is_filled(g, solid) for g in concave):
         return ""
     if len(solid) == 1 and isinstance(solid[0].shape, Convex):
         return "its convex hull, which fills"
