@@ -2,10 +2,12 @@
 
 A frame on the hand keeps some of its coordinates: on a straight course all but that
 along the axis, on a circular one its origin on the axis and the direction of the axis.
-These are rows of every path, with zero scale where there is no course, so that one
-program serves for all paths.
+Where it moves something, it goes no further than that is to move, nor back: a drawer
+has stops, and a pushed block does not come back. These are rows of every path, with
+zero scale where there is no course, so that one program serves for all paths.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,6 +34,9 @@ POSITION_SCALE = 30.0
 """Scale of the rows of position [1/m]."""
 ROTATION_SCALE = 10.0
 """Scale of the rows of directions [1]."""
+LIMIT_TOLERANCE = 1e-3
+"""How far a hand may be beyond the limits of its course [m or rad]: configurations at
+their ends are no more exact. Larger values press a door against its stop."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +50,8 @@ class Course:
     axis: Float[np.ndarray, "3"]
     """Unit vector, in the world."""
     is_turn: bool
+    limits: tuple[float, float] = (-np.inf, np.inf)
+    """Least and largest progress from the start [m or rad]."""
 
     def progress(self, C: Config, now: Config) -> float:
         """Return how far the hand has moved between two worlds [m or rad]."""
@@ -99,3 +106,37 @@ def follow_course(komo: KOMO, course: Course | None) -> None:
         komo.add_objective(
             None, symbol, [COURSE_FRAME], OT.eq, scale=scale, target=target
         )
+    for symbol, scale, target in _limit_rows(course, pose):
+        komo.add_objective(
+            None, symbol, [COURSE_FRAME], OT.ineq, scale=scale, target=target
+        )
+
+
+def _limit_rows(
+    course: Course | None, pose: Float[np.ndarray, "7"]
+) -> Iterator[tuple[FS, Float[np.ndarray, "1 3"], Float[np.ndarray, "3"]]]:
+    """Yield symbols with scales and targets of rows that limit the progress of a hand.
+
+    Straight courses have a row for each end. On a turn the direction x, which is at an
+    angle of zero in the beginning, is within half of the range from its middle.
+
+    Args:
+        course: the course, if there is one.
+        pose: of the frame of the course at the start, in the world.
+    """
+    nothing, anywhere = np.zeros((1, 3)), np.zeros(3)
+    limits = (-np.inf, np.inf) if course is None else course.limits
+    is_turn = course is not None and course.is_turn
+    R = quat_to_matrix(pose[3:])
+    for side, limit in zip((-1, 1), limits, strict=True):
+        along = side * POSITION_SCALE * R[None, :, 2]
+        end = pose[:3] + (limit + side * LIMIT_TOLERANCE) * R[:, 2]
+        is_limited = np.isfinite(limit) and not is_turn
+        yield FS.position, *((along, end) if is_limited else (nothing, anywhere))
+    half = (limits[1] - limits[0]) / 2 + LIMIT_TOLERANCE
+    if not is_turn or not half < np.pi:
+        yield FS.vectorX, nothing, anywhere
+        return
+    angle = sum(limits) / 2
+    middle = np.cos(angle) * R[:, 0] + np.sin(angle) * R[:, 1]
+    yield FS.vectorX, -ROTATION_SCALE * middle[None], np.cos(half) * middle
