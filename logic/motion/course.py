@@ -129,10 +129,11 @@ def _limit_rows(
     is_turn = course is not None and course.is_turn
     R = quat_to_matrix(pose[3:])
     for side, limit in zip((-1, 1), limits, strict=True):
-        along = side * POSITION_SCALE * R[None, :, 2]
+        if is_turn or not np.isfinite(limit):
+            yield FS.position, nothing, anywhere
+            continue
         end = pose[:3] + (limit + side * LIMIT_TOLERANCE) * R[:, 2]
-        is_limited = np.isfinite(limit) and not is_turn
-        yield FS.position, *((along, end) if is_limited else (nothing, anywhere))
+        yield FS.position, side * POSITION_SCALE * R[None, :, 2], end
     half = (limits[1] - limits[0]) / 2 + LIMIT_TOLERANCE
     if not is_turn or not half < np.pi:
         yield FS.vectorX, nothing, anywhere

@@ -12,13 +12,15 @@ from posewise.logic.motion.course import (
     add_course_frame,
     follow_course,
 )
-from posewise.robots.kinematics.transforms import quat_to_matrix
+from posewise.robots.kinematics.transforms import IDENTITY, quat_to_matrix
 
 
-def hand_on_door(joint: str, first: float, limits) -> tuple[pw.Config, Course]:
+def hand_on_door(
+    joint: str, first: float, limits, is_turned: bool = True
+) -> tuple[pw.Config, Course]:
     """Return a hand that is fixed to a door or drawer, and its course."""
     C = pw.Config()
-    pose = random_pose(np.random.default_rng(3))
+    pose = random_pose(np.random.default_rng(3)) if is_turned else IDENTITY
     C.add_frame("door", joint=joint, pose=pose)
     C.add_frame("hand", "door", position=[0.3, 0.2, 0.1])
     C.q = [first]
@@ -57,8 +59,9 @@ def test_a_hand_stays_within_the_limits_of_its_course(joint, limits, first):
     np.testing.assert_allclose(course.progress(C, moved), high, atol=1e-12)
 
 
+@pytest.mark.parametrize("is_turned", [True, False])
 @pytest.mark.parametrize("joint", ["transZ", "hingeZ"])
-def test_a_course_without_limits_has_none(joint):
-    C, course = hand_on_door(joint, 0.0, (-np.inf, np.inf))
+def test_a_course_without_limits_has_none(joint, is_turned):
+    C, course = hand_on_door(joint, 0.0, (-np.inf, np.inf), is_turned)
     assert max(violation(C, course, change, OT.ineq) for change in CHANGES) <= 0
     assert violation(C, None, 0.3, OT.ineq) <= 0
