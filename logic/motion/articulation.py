@@ -28,6 +28,7 @@ from .manoeuvre import (
     finger_pairs,
     follow,
     require_certified,
+    require_course,
     rigid_parts,
     stands,
     with_opening,
@@ -156,6 +157,7 @@ def _move(
     X.ignore_collisions(*_sides(situation.world, step.obj, joint.name))
     pull = solve_segment(holding.world, X, leg, number, situation.holds, seed)
     require_certified(pull)
+    require_course(pull, course)
     reached = float(pull.passive[joint.name][-1])
     moved = holding.at(pull.solution.path[-1]).with_joint(joint.name, reached)
     away = release_legs(moved, hand, link, grasp, pull.solution.path[-1])

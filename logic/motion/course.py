@@ -37,6 +37,9 @@ ROTATION_SCALE = 10.0
 LIMIT_TOLERANCE = 1e-3
 """How far a hand may be beyond the limits of its course [m or rad]: configurations at
 their ends are no more exact. Larger values press a door against its stop."""
+GRASP_DISTANCE = 0.1
+"""Distance from the link of a hand to what it holds [m], by which a tilt counts; with a
+larger one hands may tilt less."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +64,23 @@ class Course:
         before, after = (X.pose(self.link)[3:] for X in (C, now))
         turn = quat_log(quat_multiply(after, quat_conjugate(before)))
         return float(turn @ self.axis)
+
+    def deviation(self, C: Config, now: Config) -> float:
+        """Return how far the hand has come off its course between two worlds [m].
+
+        It is the distance of its link, and of what that holds before it.
+        """
+        before, after = (X.pose(self.link) for X in (C, now))
+        progress, expected = self.progress(C, now), before.copy()
+        if self.is_turn:
+            turn = np.append(np.cos(progress / 2), np.sin(progress / 2) * self.axis)
+            arm = quat_to_matrix(turn) @ (before[:3] - self.point)
+            expected = make_pose(self.point + arm, quat_multiply(turn, before[3:]))
+        else:
+            expected[:3] += progress * self.axis
+        tilt = quat_log(quat_multiply(after[3:], quat_conjugate(expected[3:])))
+        off = np.linalg.norm(after[:3] - expected[:3])
+        return float(off + GRASP_DISTANCE * np.linalg.norm(tilt))
 
     def frame_pose(self) -> Float[np.ndarray, "7"]:
         """Return the world pose, at the start, of a frame with z along the axis."""

@@ -27,6 +27,7 @@ from .manoeuvre import (
     follow,
     nearby,
     require_certified,
+    require_course,
     stands,
     with_opening,
 )
@@ -218,6 +219,7 @@ def _push_by(
     Y = pushing.planning_world(course)
     slide = solve_segment(pushing.world, Y, leg, number, situation.holds, seed)
     require_certified(slide)
+    require_course(slide, course)
     left = pushing.at(slide.solution.path[-1]).released(hand)
     Z = left.planning_world()
     away = nearby(left, Z, hand, moved(pose, offset + back), slide.solution.path[-1])

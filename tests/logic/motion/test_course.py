@@ -1,5 +1,7 @@
 """How far a hand may go along a course, against values of a joint that it holds."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from helpers.worlds import random_pose
@@ -7,6 +9,7 @@ from helpers.worlds import random_pose
 import posewise as pw
 from posewise import OT
 from posewise.logic.motion.course import (
+    GRASP_DISTANCE,
     LIMIT_TOLERANCE,
     Course,
     add_course_frame,
@@ -65,3 +68,22 @@ def test_a_course_without_limits_has_none(joint, is_turned):
     C, course = hand_on_door(joint, 0.0, (-np.inf, np.inf), is_turned)
     assert max(violation(C, course, change, OT.ineq) for change in CHANGES) <= 0
     assert violation(C, None, 0.3, OT.ineq) <= 0
+
+
+@pytest.mark.parametrize("joint", ["transZ", "hingeZ"])
+def test_what_a_hand_comes_off_its_course(joint):
+    C, course = hand_on_door(joint, 0.4, (-np.inf, np.inf))
+    moved = C.copy()
+    for change in CHANGES:
+        moved.q = C.q + change
+        assert course.deviation(C, moved) < 1e-9
+    moved.q = C.q
+    # Off by 2 cm across a straight way, by 0.1 rad off its direction.
+    moved.add_frame("off", "hand", position=[0.02, 0, 0])
+    C.add_frame("off", "hand")
+    moved.add_frame("tilted", "hand", pose=[0, 0, 0, np.cos(0.05), np.sin(0.05), 0, 0])
+    C.add_frame("tilted", "hand")
+    amounts = {"off": 0.02, "tilted": 0.1 * GRASP_DISTANCE}
+    for name, amount in amounts.items():
+        off = replace(course, link=name).deviation(C, moved)
+        np.testing.assert_allclose(off, amount, atol=1e-9)
