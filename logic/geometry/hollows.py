@@ -14,8 +14,8 @@ from .frame_groups import FrameGroup
 
 FILLED_SHARE = 0.95
 """Share of the hull of a mesh from which collision shapes count as filling its hollows
-(fraction). Hollows of containers have a third of it or more; a larger share does not
-tell of rounded shapes, which leave corners free."""
+(fraction). Hollows of containers have a third of it or more; a larger share misses
+rounded shapes, which leave corners free."""
 LATTICE_POINTS = 12
 """Points on each side of the lattice on which that share is measured (count): 1,728 in
 the bounding box. More take longer."""

@@ -31,8 +31,8 @@ LIFT_HEIGHT = 0.05
 more of what stands beside it, and fails more often below shelves."""
 
 MAX_DEVIATION = 5e-3
-"""How far a hand may come off its course between slices [m]: fingers give way as far.
-With more, it loses a handle."""
+"""Distance that a hand may come off its course between slices [m]: fingers give way as
+far. With more, it loses a handle."""
 
 
 class Blocked(Exception):

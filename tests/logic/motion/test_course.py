@@ -1,4 +1,4 @@
-"""How far a hand may go along a course, against values of a joint that it holds."""
+"""Limits and deviations of courses, against values of a joint that a hand holds."""
 
 from dataclasses import replace
 
