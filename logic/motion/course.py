@@ -36,7 +36,8 @@ ROTATION_SCALE = 10.0
 """Scale of the rows of directions [1]."""
 LIMIT_TOLERANCE = 1e-3
 """Amount by which a hand may be beyond the limits of its course [m or rad]:
-configurations at their ends are no more exact. Larger values press a door against its stop."""
+configurations at their ends are no more exact. Larger values press a door against its
+stop."""
 GRASP_DISTANCE = 0.1
 """Distance from the link of a hand to what it holds [m], by which a tilt counts; with a
 larger one hands may tilt less."""
