@@ -35,6 +35,7 @@ from .problem_spec import mode_sequence
 from .report.colliding_pairs import (
     colliding_pairs,
     is_about_collisions,
+    nearest_in_slices,
     nearest_of_path,
     own_links_too_near,
     pairs_between_slices,
@@ -190,7 +191,7 @@ class Solution:
     def message(self) -> str:
         """The status in a sentence, with the objectives in conflict, in their units.
 
-        `report` also names the pairs that collide, which takes longer.
+        `report` also names all pairs that collide, which takes longer.
         """
         text = self._status_message
         costs = [o for o in self.objectives if o.objective.type == OT.sos]
@@ -210,7 +211,7 @@ class Solution:
             late = needs_time(self.objectives, is_timed, self.tolerance)
             text += f" {late}" if late else ""
             text += deviations_between_slices(self.deviations)
-            text += nearest_of_path(self._certificate)
+            text += self._nearest_pair(bad)
             if any(map(is_about_collisions, bad)) or not self._is_kept:
                 text += " report() names the pairs that collide."
             text += own_links_too_near(self._certificate, self.config)
@@ -577,6 +578,12 @@ class Solution:
         """Distances that the problem requires; by default pairs must not overlap."""
         avoidance = None if self._record is None else self._record.spec.avoidance
         return avoidance or CollisionAvoidance()
+
+    def _nearest_pair(self, violated: Sequence[ObjectiveReport]) -> str:
+        """Return a sentence on the pair that misses its margin most, or nothing."""
+        if self._certificate is None:
+            return nearest_in_slices(violated, self.world_at, self._avoidance)
+        return nearest_of_path(self._certificate)
 
     def _worst(self, kind: int) -> float:
         rows = [o.violation for o in self.objectives if o.objective.type.value == kind]

@@ -94,7 +94,7 @@ def planar_paths(count: int = 100) -> Iterator[tuple[str, Outcome]]:
         komo = pw.KOMO(C, 1, 16, 2)
         basics(komo, 2)
         flat = np.eye(3)[:2]
-        komo.add_objective([1.0], FS.position, ["tip"], OT.eq, flat, goal)
+        komo.add_objective([1.0], FS.position, ["tip"], OT.eq, scale=flat, target=goal)
         yield "planar paths", solve(komo)[1]
 
 

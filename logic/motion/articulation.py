@@ -28,6 +28,7 @@ from .manoeuvre import (
     finger_pairs,
     follow,
     require_certified,
+    require_course,
     rigid_parts,
     stands,
     with_opening,
@@ -144,7 +145,7 @@ def _move(
     link = moved_link(situation.world, joint.name)
     situation = with_riders(situation, link)
     legs = grasp_legs(situation, hand, link, grasp, begin)
-    course = _course(situation.world, hand, joint.name)
+    course = _course(situation.world, hand, joint.name, value)
     approach, holding = follow(situation, number, legs, seed)
     last = situation.with_joint(joint.name, value).near_pairs(link)
     touching = (*situation.near_pairs(link), *last)
@@ -156,6 +157,7 @@ def _move(
     X.ignore_collisions(*_sides(situation.world, step.obj, joint.name))
     pull = solve_segment(holding.world, X, leg, number, situation.holds, seed)
     require_certified(pull)
+    require_course(pull, course)
     reached = float(pull.passive[joint.name][-1])
     moved = holding.at(pull.solution.path[-1]).with_joint(joint.name, reached)
     away = release_legs(moved, hand, link, grasp, pull.solution.path[-1])
@@ -244,15 +246,20 @@ def _why_stuck(C: Config, obj: FrameName, joint: str, value: float) -> str:
     )
 
 
-def _course(C: Config, hand: Hand, joint: str) -> Course:
-    """Return the course of a hand that holds what a joint moves."""
+def _course(C: Config, hand: Hand, joint: str, value: float) -> Course:
+    """Return the course of a hand that moves a joint to a value, and not beyond.
+
+    Further on the joint may have its stop, and its parts may hit each other.
+    """
     i = C.tree.joint_frame(joint)
     moved = C.tree.joint(i)
     axis = np.array([0.0, 0.0, 1.0]) if moved.axis is None else moved.axis
     # Before and after the joint, its axis is the same line.
     pose = C.pose(C.frame_names[i])
     along = quat_to_matrix(pose[3:]) @ axis
-    return Course(hand.link, pose[:3], along, moved.type not in SLIDING)
+    change = value - float(C.joint_value(joint)[0])
+    limits = min(change, 0.0), max(change, 0.0)
+    return Course(hand.link, pose[:3], along, moved.type not in SLIDING, limits)
 
 
 def with_riders(situation: Situation, link: FrameName) -> Situation:

@@ -2,10 +2,12 @@
 
 A frame on the hand keeps some of its coordinates: on a straight course all but that
 along the axis, on a circular one its origin on the axis and the direction of the axis.
-These are rows of every path, with zero scale where there is no course, so that one
-program serves for all paths.
+Where it moves something, it goes no further than that is to move, nor back: a drawer
+has stops, and a pushed block does not come back. These are rows of every path, with
+zero scale where there is no course, so that one program serves for all paths.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,6 +34,13 @@ POSITION_SCALE = 30.0
 """Scale of the rows of position [1/m]."""
 ROTATION_SCALE = 10.0
 """Scale of the rows of directions [1]."""
+LIMIT_TOLERANCE = 1e-3
+"""Amount by which a hand may be beyond the limits of its course [m or rad]:
+configurations at their ends are no more exact. Larger values press a door against its
+stop."""
+GRASP_DISTANCE = 0.1
+"""Distance from the link of a hand to what it holds [m], by which a tilt counts; with a
+larger one hands may tilt less."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +54,8 @@ class Course:
     axis: Float[np.ndarray, "3"]
     """Unit vector, in the world."""
     is_turn: bool
+    limits: tuple[float, float] = (-np.inf, np.inf)
+    """Least and largest progress from the start [m or rad]."""
 
     def progress(self, C: Config, now: Config) -> float:
         """Return how far the hand has moved between two worlds [m or rad]."""
@@ -54,6 +65,23 @@ class Course:
         before, after = (X.pose(self.link)[3:] for X in (C, now))
         turn = quat_log(quat_multiply(after, quat_conjugate(before)))
         return float(turn @ self.axis)
+
+    def deviation(self, C: Config, now: Config) -> float:
+        """Return how far the hand has come off its course between two worlds [m].
+
+        It is the distance of its link, and of what that holds before it.
+        """
+        before, after = (X.pose(self.link) for X in (C, now))
+        progress, expected = self.progress(C, now), before.copy()
+        if self.is_turn:
+            turn = np.append(np.cos(progress / 2), np.sin(progress / 2) * self.axis)
+            arm = quat_to_matrix(turn) @ (before[:3] - self.point)
+            expected = make_pose(self.point + arm, quat_multiply(turn, before[3:]))
+        else:
+            expected[:3] += progress * self.axis
+        tilt = quat_log(quat_multiply(after[3:], quat_conjugate(expected[3:])))
+        off = np.linalg.norm(after[:3] - expected[:3])
+        return float(off + GRASP_DISTANCE * np.linalg.norm(tilt))
 
     def frame_pose(self) -> Float[np.ndarray, "7"]:
         """Return the world pose, at the start, of a frame with z along the axis."""
@@ -99,3 +127,38 @@ def follow_course(komo: KOMO, course: Course | None) -> None:
         komo.add_objective(
             None, symbol, [COURSE_FRAME], OT.eq, scale=scale, target=target
         )
+    for symbol, scale, target in _limit_rows(course, pose):
+        komo.add_objective(
+            None, symbol, [COURSE_FRAME], OT.ineq, scale=scale, target=target
+        )
+
+
+def _limit_rows(
+    course: Course | None, pose: Float[np.ndarray, "7"]
+) -> Iterator[tuple[FS, Float[np.ndarray, "1 3"], Float[np.ndarray, "3"]]]:
+    """Yield symbols with scales and targets of rows that limit the progress of a hand.
+
+    Straight courses have a row for each end. On a turn the direction x, which is at an
+    angle of zero in the beginning, is within half of the range from its middle.
+
+    Args:
+        course: the course, if there is one.
+        pose: of the frame of the course at the start, in the world.
+    """
+    nothing, anywhere = np.zeros((1, 3)), np.zeros(3)
+    limits = (-np.inf, np.inf) if course is None else course.limits
+    is_turn = course is not None and course.is_turn
+    R = quat_to_matrix(pose[3:])
+    for side, limit in zip((-1, 1), limits, strict=True):
+        if is_turn or not np.isfinite(limit):
+            yield FS.position, nothing, anywhere
+            continue
+        end = pose[:3] + (limit + side * LIMIT_TOLERANCE) * R[:, 2]
+        yield FS.position, side * POSITION_SCALE * R[None, :, 2], end
+    half = (limits[1] - limits[0]) / 2 + LIMIT_TOLERANCE
+    if not is_turn or not half < np.pi:
+        yield FS.vectorX, nothing, anywhere
+        return
+    angle = sum(limits) / 2
+    middle = np.cos(angle) * R[:, 0] + np.sin(angle) * R[:, 1]
+    yield FS.vectorX, -ROTATION_SCALE * middle[None], np.cos(half) * middle

@@ -9,9 +9,10 @@ from posewise.robots.config import Config
 from posewise.robots.kinematics.transforms import quat_to_matrix
 from posewise.robots.simulation.inertia import rigid_group
 
+from .course import Course
 from .hand import Hand
 from .keyframes import Keyframe, TouchingPairs, solve_keyframes
-from .segment import Leg, Segment, solve_segment
+from .segment import Leg, Segment, course_deviation, solve_segment
 from .situation import Situation, moved
 
 NUM_STANDS = 3
@@ -28,6 +29,10 @@ rub it where they follow their path inexactly."""
 LIFT_HEIGHT = 0.05
 """Height to which an object is lifted before it is carried [m]; a larger one clears
 more of what stands beside it, and fails more often below shelves."""
+
+MAX_DEVIATION = 5e-3
+"""Distance that a hand may come off its course between slices [m]: fingers give way as
+far. With more, it loses a handle."""
 
 
 class Blocked(Exception):
@@ -213,3 +218,17 @@ def require_certified(segment: Segment) -> None:
         solution = segment.solution
         detail = next(iter(solution.colliding_pairs()), solution.message)
         raise Blocked(f"No certified path was found for {segment.name!r}: {detail}")
+
+
+def require_course(segment: Segment, course: Course) -> None:
+    """Raise Blocked for a path that leaves its course between slices.
+
+    Where an arm turns over between two slices, the hand would let go of what it holds.
+    """
+    deviation = course_deviation(segment, course)
+    if deviation > MAX_DEVIATION:
+        raise Blocked(
+            f"The path of {segment.name!r} keeps to its course in the slices, but comes"
+            f" {1e3 * deviation:.0f} mm off it between them, more than"
+            f" {1e3 * MAX_DEVIATION:.0f} mm."
+        )

@@ -27,6 +27,7 @@ from .manoeuvre import (
     follow,
     nearby,
     require_certified,
+    require_course,
     stands,
     with_opening,
 )
@@ -212,11 +213,13 @@ def _push_by(
     there, contacting = follow(situation, number, legs, seed)
     pushing = contacting.grasped(hand, obj, contact)
     ahead = offset / np.linalg.norm(offset)
-    course = Course(hand.link, pose[:3], ahead, is_turn=False)
+    limits = 0.0, float(np.linalg.norm(offset))
+    course = Course(hand.link, pose[:3], ahead, is_turn=False, limits=limits)
     leg = Leg("push", end.q, sliding, course)
     Y = pushing.planning_world(course)
     slide = solve_segment(pushing.world, Y, leg, number, situation.holds, seed)
     require_certified(slide)
+    require_course(slide, course)
     left = pushing.at(slide.solution.path[-1]).released(hand)
     Z = left.planning_world()
     away = nearby(left, Z, hand, moved(pose, offset + back), slide.solution.path[-1])

@@ -35,6 +35,11 @@ LEAST_DOOR_DURATION = 2.0
 """The same where a door or a drawer is moved [s]. With less, what lies in it slides."""
 
 
+PLACES_PER_STEP = 4
+"""Number of places from slice to slice at which a hand's deviation from its course is
+measured (count); more take longer."""
+
+
 class Leg(NamedTuple):
     """A path that is to be found."""
 
@@ -130,6 +135,18 @@ def solve_segment(
     first = float(world.joint_value(leg.passive)[0])
     moved = [leg.course.progress(world, segment.world_at(t)) for t in range(SLICES)]
     return replace(segment, passive={leg.passive: first + np.array(moved)})
+
+
+def course_deviation(segment: Segment, course: Course) -> float:
+    """Return how far a hand comes off its course on a path, also between slices [m]."""
+    ends = np.append(0.0, segment.solution.times)
+    fractions = np.arange(PLACES_PER_STEP) / PLACES_PER_STEP
+    times = (ends[:-1, None] + fractions * np.diff(ends)[:, None]).ravel()
+    world, largest = segment.world.copy(), 0.0
+    for q in segment.solution.at_time(times):
+        world.q = q
+        largest = max(largest, course.deviation(segment.world, world))
+    return largest
 
 
 def _straight(

@@ -157,8 +157,9 @@ def solve_placement(
     )
     solutions.sort(key=Solution.rank)
     lacks: tuple[str, ...] = ()
-    if collisions and not any(s.feasible for s in solutions):
-        room = lacks_of_room(world, constraints, names)
+    if not any(s.feasible for s in solutions):
+        # What overlaps needs no room, but cannot be in a hollow that is filled.
+        room = lacks_of_room(world, constraints, names) if collisions else ()
         lacks = (*impediments(constraints, world), *room)
     placements = [
         make_placement(world, names, s, witness_joints, lacks, tuple(constraints))

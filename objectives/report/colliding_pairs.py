@@ -14,6 +14,7 @@ from posewise.robots.config import Config
 from posewise.robots.errors import first_few
 
 from ..chain.modes import original_name
+from ..clearance.avoidance import CollisionAvoidance
 from ..clearance.certificate import (
     Certificate,
     Shortfall,
@@ -136,6 +137,38 @@ def nearest_of_path(certificate: Certificate | None) -> str:
     a, b = map(original_name, short.frames)
     amount = amount_of_required(short.distance, short.required)
     return f" {a!r} and {b!r} come to {amount} {short.place}."
+
+
+def nearest_in_slices(
+    reports: Iterable[ObjectiveReport],
+    world_at: Callable[[int], Config],
+    avoidance: CollisionAvoidance,
+) -> str:
+    """Return a sentence on the pair that misses its distance most, or nothing.
+
+    It is about the slice that violates avoidance most; see `nearest_of_path` where
+    distances are kept between slices, too.
+
+    Args:
+        reports: violated objectives.
+        world_at: the world in a slice.
+        avoidance: the distances that are required.
+    """
+    in_avoidance = [r for r in reports if r.objective.is_avoidance]
+    if not in_avoidance:
+        return ""
+    worst = max(in_avoidance, key=lambda r: r.violation)
+    C, touching = world_at(worst.worst_slice), avoidance.touching([worst.worst_slice])
+    hits = _hits(worst, C)
+    if not hits:
+        return ""
+    pairs = np.array([[C.index(a), C.index(b)] for a, b, _ in hits])
+    required = avoidance.required(C, pairs, touching)
+    distances = np.array([distance for *_, distance in hits])
+    k = int(np.argmax(required - distances))
+    a, b, distance = hits[k]
+    amount = amount_of_required(distance, float(required[k]))
+    return f" {a!r} and {b!r} come to {amount} in slice {worst.worst_slice}."
 
 
 def own_links_too_near(certificate: Certificate | None, C: Config) -> str:

@@ -28,25 +28,15 @@ from ..problem_spec import (
     certify_path,
     compile_chain,
     initial_paths,
-    mode_sequence,
-    step_durations,
 )
 from ..solution import Solution
 from .batch_result import BatchResult, unsolved_result
-from .certified import CertifiedResult, solve_certified, solve_in_sequence
-from .deviations import deviations
+from .certified import CertifiedResult, solve_in_sequence
+from .enough_slices import with_enough_slices
 from .problem_batch import ProblemBatch, make_problem_batch
 from .record import SolveRecord
-from .refinement import (
-    MAX_FACTOR,
-    refined_path,
-    refined_problem,
-    refinement_factor,
-)
 from .settings import SolveSettings
-
-MAX_REFINEMENTS = 3
-"""Number of times that a path is solved again with more slices (count)."""
+from .solutions import certified_solution, make_solution
 
 
 def solve_starts(
@@ -144,7 +134,7 @@ def _solutions_in_sequence(
     frozen = spec.frozen()
 
     def solution(end: CertifiedResult, start: int) -> Solution:
-        return _certified_solution(
+        return certified_solution(
             spec, frozen, compiled, end, settings, began, start, findings
         )
 
@@ -161,7 +151,7 @@ def _solutions_in_sequence(
         for start, end in enumerate(ends):
             solutions.append(solution(end, start))
             if settings.uses_newton_steps:
-                solutions[-1] = _with_enough_slices(
+                solutions[-1] = with_enough_slices(
                     solutions[-1], settings, began, report_progress
                 )
             is_retried = (
@@ -182,76 +172,6 @@ def _solutions_in_sequence(
             for s in solutions
         ]
     return solutions
-
-
-def _certified_solution(
-    spec: ProblemSpec,
-    frozen: ProblemSpec,
-    compiled: CompiledProblem,
-    end: CertifiedResult,
-    settings: SolveSettings,
-    began: float,
-    start: int,
-    findings: tuple[str, ...],
-) -> Solution:
-    """Return the end of a solve as a solution, with what its path is between slices.
-
-    Its world is that of the problem; its record has the world of the solve, frozen.
-    """
-    result, certificate, data = end
-    record = SolveRecord(
-        frozen,
-        *compiled._replace(data=data),
-        result.x,
-        result.y,
-        result.multipliers,
-        float(result.mu),
-        certificate,
-        deviations(frozen, np.asarray(result.x, float)),
-    )
-    seconds = time.perf_counter() - began
-    return _make_solution(
-        spec, result, record, settings.tolerance, seconds, start, findings
-    )
-
-
-def _with_enough_slices(
-    solution: Solution,
-    settings: SolveSettings,
-    began: float,
-    report_progress: ProgressCallback,
-) -> Solution:
-    """Return a solution with enough slices for what constraints allow between them.
-
-    It is the given one if its deviations are small enough, if it is not feasible for
-    other causes, or if more slices do not help.
-    """
-    coarse, slices = solution._require_record(), 1
-    for _ in range(MAX_REFINEMENTS):
-        record = solution._require_record()
-        more = refinement_factor(record.spec, record.deviations)
-        if more == 1 or not solution.holds_in_slices:
-            break
-        slices = min(slices * more, MAX_FACTOR)
-        frozen = refined_problem(coarse.spec, slices)
-        path = refined_path(coarse.spec, np.asarray(coarse.x, float), slices)
-        compiled = compile_chain(frozen)
-        mu = settings.initial_penalty(1)
-        options = replace(settings.options, mu=mu)
-        end = solve_certified(
-            frozen, compiled, path, options, settings, report_progress
-        )
-        spec = replace(frozen, config=solution.config)
-        finer = _certified_solution(
-            *(spec, frozen, compiled, end, settings),
-            *(began, solution.start, solution.findings),
-        )
-        if finer.status is Status.INTERRUPTED:
-            return replace(solution, status=Status.INTERRUPTED)
-        if not finer.holds_in_slices:
-            break
-        solution = finer
-    return solution
 
 
 def _is_hopeless(spec: ProblemSpec, solution: Solution) -> bool:
@@ -425,7 +345,7 @@ def make_solutions(
         )
         seconds, start = float(result.seconds[row]), int(result.start[row])
         solutions.append(
-            _make_solution(spec, end, record, tolerance, seconds, start, findings)
+            make_solution(spec, end, record, tolerance, seconds, start, findings)
         )
     return solutions
 
@@ -444,47 +364,3 @@ def best_solution(solutions: Sequence[Solution]) -> Solution:
 def _result_of(result: Result, k: int) -> Result:
     """Return the result of solve k of a batch."""
     return Result(*(a[k] for a in result))
-
-
-def _make_solution(
-    spec: ProblemSpec,
-    end: Result,
-    record: SolveRecord,
-    tolerance: float,
-    seconds: float,
-    start: int,
-    findings: tuple[str, ...],
-) -> Solution:
-    """Return a solver's result as a solution from one of the starts."""
-    x = np.asarray(end.x, float)
-    solution = Solution(
-        x=x,
-        status=Status(int(end.status)),
-        tolerance=tolerance,
-        iterations=int(end.iterations),
-        seconds=seconds,
-        config=spec.config,
-        tau=step_durations(spec, x),
-        kkt_residual=float(end.kkt_residual),
-        start=start,
-        modes=mode_sequence(spec),
-        alternatives=spec.alternatives,
-        findings=findings,
-        _record=record,
-    )
-    if record.certificate is None and not record.deviations:
-        return solution
-    return replace(solution, status=_certified_status(solution))
-
-
-def _certified_status(solution: Solution) -> Status:
-    """Return the status of a solution in view of the check between slices.
-
-    Rows between slices hold at one place each, and may ask for more than is required:
-    the check decides.
-    """
-    status = solution.status
-    if status in (Status.CONVERGED, Status.FEASIBLE):
-        return status if solution.feasible else Status.INFEASIBLE
-    is_ended = status in (Status.INFEASIBLE, Status.ITERATION_LIMIT)
-    return Status.FEASIBLE if is_ended and solution.feasible else status

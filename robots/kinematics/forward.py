@@ -8,8 +8,8 @@ arrays (single evaluations, no compilation) and on JAX arrays. Twists and Jacobi
 linear before angular parts.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -72,7 +72,6 @@ def frame_index(
     raise ConfigError(unknown_name("frame", frame, names))
 
 
-@jax.tree_util.register_dataclass
 @dataclass(frozen=True, eq=False)
 class Kinematics:
     """A frozen snapshot of a world's kinematics; a pytree whose leaves may be traced.
@@ -81,8 +80,8 @@ class Kinematics:
     angular velocity in the joint's own (moved) frame.
     """
 
-    tree: KinematicTree = field(metadata=dict(static=True))
-    names: tuple[str, ...] = field(metadata=dict(static=True))
+    tree: KinematicTree
+    names: tuple[str, ...]
     node_p: Float[Array, "nodes 3"]
     """Origin of each node in its parent node."""
     rotation_basis: Float[Array, "3 nodes 3 3"]
@@ -217,6 +216,23 @@ class Kinematics:
     ) -> Float[Array, "*batch nq"]:
         """Move along a tangent vector for unit time; quaternions keep unit length."""
         return integrate(self.tree, q, v)
+
+
+def _flatten(K: Kinematics) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    tree, names, *leaves = vars(K).values()
+    return tuple(leaves), (tree, names)
+
+
+def _unflatten(static: tuple[Any, ...], leaves: Iterable[Any]) -> Kinematics:
+    # Leaves may be anything, such as tangents of indices, so that nothing checks them.
+    K = object.__new__(Kinematics)
+    values = zip(_FIELD_NAMES, (*static, *leaves), strict=True)
+    vars(K).update(values)
+    return K
+
+
+_FIELD_NAMES = tuple(field.name for field in fields(Kinematics))
+jax.tree_util.register_pytree_node(Kinematics, _flatten, _unflatten)
 
 
 @full_matmul_precision

@@ -79,6 +79,9 @@ def test_a_block_is_put_into_the_drawer_of_a_cabinet(seed):
     steps = [Open("cab"), Pick("block"), Place("block", inside), Close("cab")]
     plan = logic.plan_motion(C, "panda_link0", steps, seed=seed)
     assert plan.solved and plan.is_certified, plan.report()
+    low, high = C.limits[:, C.coordinates(["slide"])[0]]
+    values = np.concatenate([s.passive["slide"] for s in plan.segments if s.passive])
+    assert low - 2e-3 < values.min() and values.max() < high + 2e-3
     played = replay(plan)
     assert played.doubts == (), played.report()
     assert (inside & ~logic.Open("cab")).holds(played.world)

@@ -1,6 +1,7 @@
 """Geometric predicates: reasons with the decisive number, errors that help."""
 
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -321,9 +322,22 @@ def pail_in_mjcf(C: pw.Config, folder) -> None:
     C.add_file(folder / "pail.xml")
 
 
-def fitted_pail(C: pw.Config, folder) -> None:
+def fitted_pail(C: pw.Config, folder, kind="hulls", **options) -> None:
     C.add_frame("pail", shape=pw.Mesh(pail(), "convex"))
-    C.fit_collisions("hulls", links=["pail"])
+    C.fit_collisions(kind, links=["pail"], **options)
+
+
+def pail_of_cylinder(C: pw.Config, folder) -> None:
+    """Add a pail that is drawn as its mesh, and is a cylinder for collisions."""
+    pail().export(folder / "pail.stl")
+    mesh = f'<geometry><mesh filename="{folder / "pail.stl"}"/></geometry>'
+    solid = '<geometry><cylinder length="0.2" radius="0.15"/></geometry>'
+    shapes = (
+        f'<visual>{mesh}</visual><collision><origin xyz="0 0 0.1"/>{solid}</collision>'
+    )
+    text = f'<robot name="pail"><link name="pail">{shapes}</link></robot>'
+    (folder / "pail.urdf").write_text(text)
+    C.add_file(folder / "pail.urdf")
 
 
 PAILS = {
@@ -331,6 +345,8 @@ PAILS = {
     "MJCF": pail_in_mjcf,
     "object": lambda C, _: C.add_object("pail", [pw.Mesh(pail(), "convex")]),
     "fitted": fitted_pail,
+    **{kind: partial(fitted_pail, kind=kind) for kind in ("boxes", "capsules")},
+    "cylinder": pail_of_cylinder,
 }
 PREDICATE_CALLS = {
     "holds": lambda p, C: p.holds(C),
@@ -345,7 +361,8 @@ def test_a_hollow_that_a_hull_fills_is_told(kind, tmp_path):
     C, inside = pw.Config(), logic.InsideOf("ball", "pail")
     PAILS[kind](C, tmp_path)
     C.add_object("ball", [pw.Sphere(0.02)], pose=[0, 0, 0.1, 1, 0, 0, 0], joint="free")
-    pattern = "mesh of 'pail' stands for its convex hull, .*mode='decompose'"
+    pattern = "mesh of 'pail' stands for its (convex hull|collision shapes), which"
+    pattern += " fills? its hollow.*mode='decompose'"
     for call in PREDICATE_CALLS.values():
         with pytest.warns(ProblemWarning, match=pattern):
             call(inside, C)
@@ -358,13 +375,23 @@ def test_a_hollow_that_a_hull_fills_is_told(kind, tmp_path):
     assert inside.holds(C) and not impediments([inside], C)
 
 
+def test_hulls_that_leave_the_hollow_open_are_not_told():
+    C, inside = pw.Config(), logic.InsideOf("ball", "pail")
+    fitted_pail(C, None, tolerance=0.005)
+    C.add_object("ball", [pw.Sphere(0.02)], pose=[0, 0, 0.1, 1, 0, 0, 0], joint="free")
+    assert inside.holds(C) and not impediments([inside], C)
+
+
 @pytest.mark.slow  # compiles
-def test_a_placement_into_a_filled_hollow_tells_it():
+@pytest.mark.parametrize("collisions", [True, False])
+def test_a_placement_into_a_filled_hollow_tells_it(collisions):
     C, inside = pw.Config(), logic.InsideOf("ball", "pail")
     PAILS["object"](C, None)
     C.add_object("ball", [pw.Sphere(0.02)], pose=[0, 0, 0.1, 1, 0, 0, 0], joint="free")
     with pytest.warns(ProblemWarning, match="convex hull"):
-        best, *_ = pw.solve_placement(C, [inside], ["ball"], starts=2, progress=False)
+        best, *_ = pw.solve_placement(
+            C, [inside], ["ball"], starts=2, progress=False, collisions=collisions
+        )
     assert not best.feasible and "hollow" in best.message and "hollow" in best.report()
 
 

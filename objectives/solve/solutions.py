@@ -1,0 +1,95 @@
+"""Results of the solver as solutions, with the status that their checks give."""
+
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from posewise.solvers import Result, Status
+
+from ..problem_spec import (
+    CompiledProblem,
+    ProblemSpec,
+    mode_sequence,
+    step_durations,
+)
+from ..solution import Solution
+from .certified import CertifiedResult
+from .deviations import deviations
+from .record import SolveRecord
+from .settings import SolveSettings
+
+
+def make_solution(
+    spec: ProblemSpec,
+    end: Result,
+    record: SolveRecord,
+    tolerance: float,
+    seconds: float,
+    start: int,
+    findings: tuple[str, ...],
+) -> Solution:
+    """Return a solver's result as a solution from one of the starts."""
+    x = np.asarray(end.x, float)
+    solution = Solution(
+        x=x,
+        status=Status(int(end.status)),
+        tolerance=tolerance,
+        iterations=int(end.iterations),
+        seconds=seconds,
+        config=spec.config,
+        tau=step_durations(spec, x),
+        kkt_residual=float(end.kkt_residual),
+        start=start,
+        modes=mode_sequence(spec),
+        alternatives=spec.alternatives,
+        findings=findings,
+        _record=record,
+    )
+    if spec.avoidance is None and not record.deviations:
+        return solution
+    return replace(solution, status=_checked_status(solution))
+
+
+def certified_solution(
+    spec: ProblemSpec,
+    frozen: ProblemSpec,
+    compiled: CompiledProblem,
+    end: CertifiedResult,
+    settings: SolveSettings,
+    began: float,
+    start: int,
+    findings: tuple[str, ...],
+) -> Solution:
+    """Return the end of a solve as a solution, with what its path is between slices.
+
+    Its world is that of the problem; its record has the world of the solve, frozen.
+    """
+    result, certificate, data = end
+    record = SolveRecord(
+        frozen,
+        *compiled._replace(data=data),
+        result.x,
+        result.y,
+        result.multipliers,
+        float(result.mu),
+        certificate,
+        deviations(frozen, np.asarray(result.x, float)),
+    )
+    seconds = time.perf_counter() - began
+    return make_solution(
+        spec, result, record, settings.tolerance, seconds, start, findings
+    )
+
+
+def _checked_status(solution: Solution) -> Status:
+    """Return the status of a solution in view of what is required of its distances.
+
+    Rows of avoidance ask for more than is required, and those between slices hold at
+    one place each: what is required decides.
+    """
+    status = solution.status
+    if status in (Status.CONVERGED, Status.FEASIBLE):
+        return status if solution.feasible else Status.INFEASIBLE
+    is_ended = status in (Status.INFEASIBLE, Status.ITERATION_LIMIT)
+    return Status.FEASIBLE if is_ended and solution.feasible else status
