@@ -52,7 +52,7 @@ HEADER = (
 
 @dataclass
 class Record:
-    """What is kept of the requests to one robot."""
+    """The requests to one robot, and how they ended."""
 
     seconds: list[float] = field(default_factory=list)
     compiled: list[int] = field(default_factory=list)
@@ -142,23 +142,23 @@ def serve(name: str, count: int, seed: int, repeats: int) -> Record:
             scene = draw_scene(robot, judge, np.random.default_rng([seed, k]))
             reply = answer(robot, scene, file, counter)
             solution = reply.solution
-            found = []
+            faults_of_motion: list[str] = []
             if solution.feasible:
                 path = np.vstack([robot.world.q, solution.path])
-                found = faults(judge, scene, path, file)
+                faults_of_motion = faults(judge, scene, path, file)
             record.seconds.append(reply.seconds)
             record.compiled.append(reply.compiled)
             record.memory.append(resident())
             record.feasible.append(scene.is_feasible)
             record.solved.append(bool(solution.feasible))
-            record.faults.append(found)
+            record.faults.append(faults_of_motion)
             kinds = ", ".join(type(o.shape).__name__ for o in scene.obstacles)
             stages = ", ".join(f"{n} {s:.2f}" for n, s in reply.stages.items())
             note = (
                 f"{k + 1}: {reply.seconds:.2f} s ({stages}), compiled {reply.compiled}"
                 f" in {solution.compile_seconds:.1f} s, {solution.status},"
                 f" {'feasible' if scene.is_feasible else 'infeasible'} by construction,"
-                f" {'; '.join(found) or 'no fault'}; {len(scene.obstacles)}: {kinds}"
+                f" {'; '.join(faults_of_motion) or 'no fault'}; {len(scene.obstacles)}: {kinds}"
             )
             record.notes.append(note)
             print(note, file=sys.stderr, flush=True)

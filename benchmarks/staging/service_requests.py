@@ -26,7 +26,7 @@ STEP = 0.01
 ROUNDING = 1e-5
 """Error of distances that counts as none [m]."""
 COMPILATION = "backend_compile_duration"
-"""Last part of the name of the event with which JAX tells of a compilation."""
+"""Last part of the name of the event that JAX reports for each compilation."""
 REACHED = 1e-3
 """Largest distance of the tip from its target [m]; the tolerance of a row of scale 10
 is a tenth of it."""
@@ -34,7 +34,7 @@ is a tenth of it."""
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of a request."""
+    """The outcome of a request."""
 
     solution: pw.Solution
     komo: pw.KOMO
@@ -121,7 +121,7 @@ def faults(judge: Judge, scene: Scene, path: np.ndarray, file: Path) -> list[str
     with np.load(file) as data:
         names, motion = list(data["joint_names"]), data["positions"]
     motion = motion[:, [names.index(joint) for joint in judge.joints]]
-    # Every so many samples that no coordinate moves farther than a step.
+    # Samples between which no coordinate moves farther than a step.
     travelled = np.abs(np.diff(motion, axis=0)).max(1).cumsum()
     marks = np.arange(0, travelled[-1], STEP)
     played = motion[[*np.searchsorted(travelled, marks), -1]]

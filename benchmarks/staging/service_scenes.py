@@ -26,6 +26,11 @@ FREE = 0.03
 requests."""
 LINKS_FREE = 0.015
 """Distance of links from each other on that path [m]; at home a Panda's have 0.022."""
+ROUNDING = 1e-6
+"""Error of distances that counts as none [m]; a base may stand exactly so far above the
+ground."""
+MAX_TRIES = 100
+"""Number of times that a scene is drawn until it fits (count)."""
 STEP = 0.02
 """Distance of its configurations at which it is checked [rad, m]."""
 INFEASIBLE = 0.15
@@ -43,7 +48,7 @@ SMALL, LARGE = 0.04, 0.3
 
 @dataclass(frozen=True)
 class Scene:
-    """What arrives with a request."""
+    """Obstacles and a target, as they arrive with a request."""
 
     obstacles: list[Obstacle]
     target: np.ndarray
@@ -52,32 +57,37 @@ class Scene:
 
 
 def draw_scene(robot: ServiceRobot, judge: Judge, rng: Generator) -> Scene:
-    """Return a random scene."""
+    """Return a random scene.
+
+    Raises:
+        RuntimeError: for a robot among whose random obstacles no path is free.
+    """
     is_feasible = rng.uniform() >= INFEASIBLE
     count = rng.integers(1, OBSTACLES + 1)
     ground = []
     if rng.uniform() < ON_GROUND:
         pose = np.array([0, 0, GROUND_HEIGHT, 1.0, 0, 0, 0])
         ground = [Obstacle(pw.Plane(), pose)]
-    while True:
+    for _ in range(MAX_TRIES):
         path = draw_path(robot, judge, rng)
         tips = [judge.tip_at(q) for q in dense(path[[0, -1]], 0.2)]
         candidates = [draw_obstacle(robot, rng, tips) for _ in range(CANDIDATES)]
-        way = dense(path, STEP) if is_feasible else path[:1]
-        free = judge.clearances(way, [*ground, *candidates]) >= FREE
-        taken = [
+        clear_path = dense(path, STEP) if is_feasible else path[:1]
+        free = judge.clearances(clear_path, [*ground, *candidates]) >= FREE - ROUNDING
+        standing = [
             o
             for o, is_free in zip(candidates, free[len(ground) :], strict=True)
             if is_free
         ]
-        if not free[: len(ground)].all() or len(taken) < count:
+        if not free[: len(ground)].all() or len(standing) < count:
             continue
-        obstacles, target = taken[:count], judge.tip_at(path[-1])
+        obstacles, target = standing[:count], judge.tip_at(path[-1])
         if is_feasible:
             return Scene([*ground, *obstacles], target, True)
         around = enclosing(rng, target)
-        if judge.clearances(path[:1], [around])[0] >= FREE:
+        if judge.clearances(path[:1], [around])[0] >= FREE - ROUNDING:
             return Scene([*ground, *obstacles[:-1], around], target, False)
+    raise RuntimeError(f"None of {MAX_TRIES} scenes was free for {robot.tip!r}.")
 
 
 def draw_path(robot: ServiceRobot, judge: Judge, rng: Generator) -> np.ndarray:
