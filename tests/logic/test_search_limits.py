@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from helpers.gantry import gantry_world
-from helpers.interrupts import ctrl_c
-from helpers.ticking_clock import TickingClock
+from helpers.interrupts import TickingClock, ctrl_c
 
 import posewise as pw
 from posewise import FS, OT, Feature, logic

@@ -4,8 +4,7 @@ import numpy as np
 import optax
 import pytest
 from helpers.batch_problems import reaching
-from helpers.interrupts import ctrl_c
-from helpers.ticking_clock import TickingClock
+from helpers.interrupts import TickingClock, ctrl_c
 
 import posewise as pw
 from posewise import FS, OT, Feature, ObjectiveError, Status
