@@ -1,148 +1,206 @@
-"""A service that plans: random scenes, from arrival to a saved, certified motion.
+"""A planning service: random scenes, from their arrival to a saved motion.
 
-    python benchmarks/service.py [--robots panda mobile] [--count 100] [--seed 0]
+    python benchmarks/service.py [--count 100] [--robots panda] [--seed 0] [--own 10]
 
-Each request brings a scene of 1 to 16 obstacles of all kinds and a goal for the tip of
-a robot; see `staging/service_scenes.py`. Its time is that of the wall from the scene's
-arrival: the obstacles are added to a copy of the robot's world, a path of 32 slices is
-solved with `avoid_collisions`, retimed and saved. *Compiled* counts the requests during
-which any program was compiled, and names the last of them; times are of all others.
-*Repeated* is the median ratio to the same request once more, with all programs and the
-chain of its objectives at hand. *Wrong* are motions that coal finds nearer than the
-margin's tolerance allows, of those that were checked.
+A request is a scene of 1 to 16 obstacles (boxes, cylinders, capsules, spheres, hulls,
+at times a ground plane) and a target of the gripper. It copies the robot's world, adds
+the obstacles, makes a path problem of 32 slices at a margin of 1 cm, solves it from
+four starts, retimes the path and saves the motion; its wall time is all of that. Scenes
+are drawn beforehand, and of each it is known whether it is feasible
+(`staging/service_scenes.py`). Each robot has its own process, which begins without any
+compiled program.
+
+*Warm* are feasible requests for which XLA compiled nothing. Infeasible ones are apart:
+all ways to meet them are tried before they are told as such. *Valid* is what pinocchio
+and coal say of the path and of the motion in the file (`staging/independent_check.py`),
+*wrong* what is feasible but not valid. Memory is the resident one after the 20th and
+the last request. `--own` also solves some scenes a second time: the ratio is that of
+the whole request to the repeated solve. Requests that compiled, failed, or took more
+than six times the median of warm ones are listed below the table.
+
+Needs `pin` (pinocchio and coal), and for the UR5 `example-robot-data`.
 """
 
 import argparse
+import importlib.util
+import os
+import subprocess
+import sys
 import tempfile
 import time
-import warnings
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 import jax
 
 jax.config.update("jax_enable_x64", True)
 
 import numpy as np  # noqa: E402
-from staging.coal_check import least_distance  # noqa: E402
-from staging.service_scenes import (  # noqa: E402
-    SERVICES,
-    Request,
-    Service,
-    draw_request,
-)
+from staging.service_robots import SERVICE_ROBOTS  # noqa: E402
 
-import posewise as pw  # noqa: E402
-from posewise import FS, OT  # noqa: E402
-
-MARGIN = 0.01
-"""Distance that paths keep [m]."""
-TOLERATED = 2e-3
-"""Distance by which coal may find a path nearer than the margin [m]: the tolerance of
-margins, and that of coal."""
-WARM_UP = 10
-"""Number of requests that may compile (count)."""
-
-compilations: list[float] = []
-jax.monitoring.register_event_duration_secs_listener(
-    lambda event, seconds, **_: (
-        compilations.append(seconds)
-        if event.endswith("backend_compile_duration")
-        else 0
-    )
+EARLY = 20
+"""Number of requests after which memory is compared (count)."""
+SLOW = 6
+"""Ratio to the median from which a request is listed."""
+HEADER = (
+    "| robot | requests | first s | warm median s | 95 % s | longest s"
+    " | infeasible: median s | longest s | that compiled | last of them"
+    " | MiB after 20 | MiB at the end"
+    " | feasible solved | infeasible told | valid | wrong | request / repeated solve |"
 )
 
 
-class Answer(NamedTuple):
-    """The outcome of a request."""
+@dataclass
+class Record:
+    """What is kept of the requests to one robot."""
 
-    seconds: float
-    compiled: int
-    """Number of programs that were compiled."""
-    solution: pw.Solution
-    world: pw.Config
+    seconds: list[float] = field(default_factory=list)
+    compiled: list[int] = field(default_factory=list)
+    memory: list[float] = field(default_factory=list)
+    """Resident memory after each request [MiB]."""
+    feasible: list[bool] = field(default_factory=list)
+    solved: list[bool] = field(default_factory=list)
+    faults: list[list[str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    ratios: list[float] = field(default_factory=list)
+
+    def line(self, name: str) -> str:
+        """Return a line of the table."""
+        seconds, compiled = np.array(self.seconds), np.array(self.compiled)
+        feasible, solved = np.array(self.feasible), np.array(self.solved)
+        warm, refused = (
+            seconds[(compiled == 0) & chosen] for chosen in (feasible, ~feasible)
+        )
+        wrong = sum(map(bool, self.faults))
+        early = self.memory[min(EARLY, len(self.memory)) - 1]
+        last = f"{np.flatnonzero(compiled)[-1] + 1}" if compiled.any() else "–"
+        ratios = "–"
+        if self.ratios:
+            ratios = f"{np.median(self.ratios):.2f}, at most {max(self.ratios):.2f}"
+        cells = [
+            f"{name} | {len(seconds)} | {seconds[0]:.1f}",
+            f"{quantiles(warm, 0.5, 0.95, 1)} | {quantiles(refused, 0.5, 1)}",
+            f"{(compiled > 0).sum()} | {last} | {early:.0f} | {self.memory[-1]:.0f}",
+            f"{(solved & feasible).sum()}/{feasible.sum()}",
+            f"{(~solved & ~feasible).sum()}/{(~feasible).sum()}",
+            f"{solved.sum() - wrong}/{solved.sum()} | {wrong} | {ratios}",
+        ]
+        return f"| {' | '.join(cells)} |"
+
+    def remarkable(self) -> list[int]:
+        """Return the requests that compiled, failed or took long."""
+        rows = zip(self.seconds, self.compiled, self.feasible, strict=True)
+        warm = [s for s, n, is_feasible in rows if is_feasible and not n]
+        limit = SLOW * float(np.median(warm)) if warm else np.inf
+        return [
+            k
+            for k, seconds in enumerate(self.seconds)
+            if self.compiled[k]
+            or self.faults[k]
+            or self.solved[k] != self.feasible[k]
+            or seconds > limit
+        ]
 
 
-def answer(service: Service, request: Request, folder: str) -> Answer:
-    """Plan a motion, and save it if there is one."""
-    began, before = time.perf_counter(), len(compilations)
-    C = service.robot.copy()
-    for name, shape, pose in request.obstacles:
-        C.add_frame(name, pose=pose, shape=shape)
-    komo = pw.KOMO(C, 1, 32, 2)
-    komo.add_control_objective(2, 0.1)
-    komo.avoid_collisions(MARGIN)
-    goal = dict(scale=[10.0], target=request.goal)
-    komo.add_objective([1.0], FS.position, [service.tip], OT.eq, **goal)
-    komo.add_objective([1.0], FS.qItself, [], OT.eq, order=1)
-    solution = komo.solve(starts=4, progress=False)
-    if solution.feasible:
-        solution.retime(0.5, 2.0).save(Path(folder, "motion.csv"))
-    seconds = time.perf_counter() - began
-    return Answer(seconds, len(compilations) - before, solution, C)
+def quantiles(seconds: np.ndarray, *levels: float) -> str:
+    """Return quantiles of some times as cells of a table."""
+    texts = [f"{np.quantile(seconds, q):.2f}" if len(seconds) else "–" for q in levels]
+    return " | ".join(texts)
 
 
-def memory() -> float:
-    """Return the memory of this process [MiB]."""
+def resident() -> float:
+    """Return the resident memory of this process [MiB]."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * 4096 / 2**20
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
-def serve(name: str, count: int, seed: int, checked: int) -> str:
-    """Answer random requests; return a row of the table."""
-    service, rng = SERVICES[name](), np.random.default_rng(seed)
-    times, ratios, compiled, sizes = [], [], [], []
-    solved = feasible = refused = infeasible = wrong = checks = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for k in range(count):
-            request = draw_request(service, rng)
-            result = answer(service, request, folder)
-            if result.compiled:
-                compiled.append(k)
-            else:
-                times.append(result.seconds)
-                ratios.append(result.seconds / answer(service, request, folder).seconds)
-            sizes.append(memory())
-            is_found = result.solution.feasible
-            feasible, infeasible = (
-                feasible + request.is_feasible,
-                infeasible + (not request.is_feasible),
-            )
-            solved += request.is_feasible and is_found
-            refused += not request.is_feasible and not is_found
-            if is_found and checks < checked:
-                checks += 1
-                start = result.world.q[None]
-                path = np.concatenate([start, result.solution.path])
-                wrong += least_distance(result.world, path) < MARGIN - TOLERATED
-    first, last = compiled[:1], compiled[-1:]
-    late = sum(k >= WARM_UP for k in compiled)
-    return (
-        f"| {name} | {count} | {solved} of {feasible} | {refused} of {infeasible} |"
-        f" {wrong} of {checks} | {np.median(times):.2f} |"
-        f" {np.quantile(times, 0.95):.2f} | {max(times):.2f} |"
-        f" {np.median(ratios):.2f} |"
-        f" {len(compiled)}, {late} after {WARM_UP}, {first}-{last} |"
-        f" {sizes[min(19, count - 1)]:.0f}, {sizes[-1]:.0f} |"
+def serve(name: str, count: int, seed: int, repeats: int) -> Record:
+    """Answer random requests to a robot, one after the other.
+
+    Args:
+        name: one of `SERVICE_ROBOTS`.
+        count: number of requests.
+        seed: of the scenes.
+        repeats: number of scenes that are solved a second time.
+    """
+    from staging.independent_check import Judge
+    from staging.service_requests import (
+        CompilationCounter,
+        answer,
+        faults,
+        repeated_seconds,
     )
+    from staging.service_scenes import draw_scene
+
+    robot = SERVICE_ROBOTS[name]()
+    judge = Judge(robot.world, robot.description, robot.tip)
+    repeated = {*np.linspace(count / 5, count - 1, repeats).astype(int).tolist()}
+    record, counter = Record(), CompilationCounter()
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "motion.npz"
+        for k in range(count):
+            scene = draw_scene(robot, judge, np.random.default_rng([seed, k]))
+            reply = answer(robot, scene, file, counter)
+            solution = reply.solution
+            found = []
+            if solution.feasible:
+                path = np.vstack([robot.world.q, solution.path])
+                found = faults(judge, scene, path, file)
+            record.seconds.append(reply.seconds)
+            record.compiled.append(reply.compiled)
+            record.memory.append(resident())
+            record.feasible.append(scene.is_feasible)
+            record.solved.append(bool(solution.feasible))
+            record.faults.append(found)
+            kinds = ", ".join(type(o.shape).__name__ for o in scene.obstacles)
+            stages = ", ".join(f"{n} {s:.2f}" for n, s in reply.stages.items())
+            note = (
+                f"{k + 1}: {reply.seconds:.2f} s ({stages}), compiled {reply.compiled}"
+                f" in {solution.compile_seconds:.1f} s, {solution.status},"
+                f" {'feasible' if scene.is_feasible else 'infeasible'} by construction,"
+                f" {'; '.join(found) or 'no fault'}; {len(scene.obstacles)}: {kinds}"
+            )
+            record.notes.append(note)
+            print(note, file=sys.stderr, flush=True)
+            if k in repeated and not reply.compiled:
+                record.ratios.append(reply.seconds / repeated_seconds(reply.komo))
+    return record
 
 
 def main() -> None:
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--robots", nargs="*", default=["panda"], choices=SERVICES)
-    parser.add_argument("--count", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--checked", type=int, default=20)
-    args = parser.parse_args()
-    print(
-        "| robot | requests | solved | told infeasible | wrong | median s | 95 % s"
-        " | longest s | repeated | compiled | MiB after 20, at the end |"
-    )
-    print("|" + " --- |" * 11, flush=True)
-    for name in args.robots:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            print(serve(name, args.count, args.seed, args.checked), flush=True)
+    parser.add_argument("--count", type=int, default=100, help="requests to a robot")
+    parser.add_argument("--robots", nargs="*", choices=SERVICE_ROBOTS)
+    parser.add_argument("--seed", type=int, default=0, help="of the scenes")
+    parser.add_argument("--own", type=int, default=10, help="scenes solved twice")
+    parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if not importlib.util.find_spec("pinocchio"):
+        sys.exit("The check needs pinocchio and coal: `pip install pin`.")
+    if options.here:
+        (name,) = options.robots
+        record = serve(name, options.count, options.seed, options.own)
+        print(record.line(name))
+        for k in record.remarkable():
+            print(f"    {record.notes[k]}")
+        return
+    print(f"load of the machine before: {os.getloadavg()[0]:.1f}")
+    print(HEADER, "| --- " * HEADER.count(" | ") + "| --- |", sep="\n", flush=True)
+    numbers = ["--count", options.count, "--seed", options.seed, "--own", options.own]
+    for name in options.robots or SERVICE_ROBOTS:
+        words = ["--here", "--robots", name, *map(str, numbers)]
+        with tempfile.TemporaryDirectory() as folder:
+            environment = os.environ | {"POSEWISE_CACHE": folder}
+            began = time.perf_counter()
+            command = [sys.executable, __file__, *words]
+            run = subprocess.run(
+                command, env=environment, stdout=subprocess.PIPE, text=True
+            )
+        minutes = (time.perf_counter() - began) / 60
+        print(run.stdout or f"| {name} | skipped: see stderr |", end="", flush=True)
+        print(f"    {name}: {minutes:.0f} min", file=sys.stderr)
+    print(f"load of the machine after: {os.getloadavg()[0]:.1f}")
 
 
 if __name__ == "__main__":

@@ -1,134 +1,129 @@
-"""Scenes that reach a planning service: a robot among obstacles that nobody foresaw.
+"""Random scenes of a planning service, of which it is known whether they are feasible.
 
-A feasible one asks for the place that the tip has in some configuration that is free;
-an infeasible one asks for a place in the middle of an obstacle.
+A feasible scene is drawn around a path that exists: straight to a random configuration
+and from it to the goal, its obstacles where they leave that path free. The planner is
+not told of it. In an infeasible one the goal is deep inside of an obstacle.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
+from scipy.spatial.transform import Rotation
 
 import posewise as pw
 
-from .motion_scenes import add_mobile_base
-from .real_robots import ROBOTS
+from .independent_check import Judge, Obstacle, dense
+from .service_robots import ServiceRobot
 
-MAX_OBSTACLES = 16
-"""Largest number of obstacles of a scene (count)."""
-CLEARANCE = 0.02
-"""Distance of the start and of a free goal from all obstacles [m]."""
-INFEASIBLE_SHARE = 0.1
-"""Share of scenes whose goal is inside an obstacle."""
-MAX_TRIES = 1000
-"""Number of configurations that are drawn for a free goal (count)."""
+OBSTACLES = 16
+"""Largest number of obstacles besides the ground (count)."""
+CANDIDATES = 80
+"""Obstacles of which those that leave the path free are taken (count). Fewer often are
+not enough."""
+FREE = 0.03
+"""Distance of the path that exists from obstacles [m], three times the margin of
+requests."""
+LINKS_FREE = 0.015
+"""Distance of links from each other on that path [m]; at home a Panda's have 0.022."""
+STEP = 0.02
+"""Distance of its configurations at which it is checked [rad, m]."""
+INFEASIBLE = 0.15
+"""Share of infeasible scenes."""
+ON_GROUND = 0.3
+"""Share of scenes with a ground plane."""
+GROUND_HEIGHT = -0.02
+"""Height of the ground [m]; the robots stand at 0."""
+DETOUR = 0.4
+"""Standard deviation of the path's middle from the straight one [rad, m]. Larger ones
+leave more room for obstacles on the straight path."""
+SMALL, LARGE = 0.04, 0.3
+"""Least and largest size of obstacles [m]."""
 
 
-class Service(NamedTuple):
-    """A robot that waits for scenes."""
+@dataclass(frozen=True)
+class Scene:
+    """What arrives with a request."""
 
-    robot: pw.Config
-    tip: str
-    reach: float
-    """Distance from its base within which obstacles stand [m]."""
-
-
-class Request(NamedTuple):
-    """A scene and a goal for the tip."""
-
-    obstacles: list[tuple[str, pw.Box, np.ndarray]]
-    """Names, shapes and poses (7,)."""
-    goal: np.ndarray
-    """Position of the tip [m]."""
+    obstacles: list[Obstacle]
+    target: np.ndarray
+    """Position that the tip is to reach (3,)."""
     is_feasible: bool
-    """Whether the tip can be there."""
 
 
-def panda() -> Service:
-    return Service(pw.load("panda"), "panda_hand_tcp", 0.8)
+def draw_scene(robot: ServiceRobot, judge: Judge, rng: Generator) -> Scene:
+    """Return a random scene."""
+    is_feasible = rng.uniform() >= INFEASIBLE
+    count = rng.integers(1, OBSTACLES + 1)
+    ground = []
+    if rng.uniform() < ON_GROUND:
+        pose = np.array([0, 0, GROUND_HEIGHT, 1.0, 0, 0, 0])
+        ground = [Obstacle(pw.Plane(), pose)]
+    while True:
+        path = draw_path(robot, judge, rng)
+        tips = [judge.tip_at(q) for q in dense(path[[0, -1]], 0.2)]
+        candidates = [draw_obstacle(robot, rng, tips) for _ in range(CANDIDATES)]
+        way = dense(path, STEP) if is_feasible else path[:1]
+        free = judge.clearances(way, [*ground, *candidates]) >= FREE
+        taken = [
+            o
+            for o, is_free in zip(candidates, free[len(ground) :], strict=True)
+            if is_free
+        ]
+        if not free[: len(ground)].all() or len(taken) < count:
+            continue
+        obstacles, target = taken[:count], judge.tip_at(path[-1])
+        if is_feasible:
+            return Scene([*ground, *obstacles], target, True)
+        around = enclosing(rng, target)
+        if judge.clearances(path[:1], [around])[0] >= FREE:
+            return Scene([*ground, *obstacles[:-1], around], target, False)
 
 
-def ur5() -> Service:
-    """Return a UR5 with the hulls of its meshes; needs `example-robot-data`."""
-    C = pw.Config()
-    C.add_file(ROBOTS["ur5"].path)
-    C.ignore_default_collisions()
-    C.q = [0.0, -1.2, 1.2, -1.0, -1.57, 0.0]
-    return Service(C, ROBOTS["ur5"].tip, 0.9)
+def draw_path(robot: ServiceRobot, judge: Judge, rng: Generator) -> np.ndarray:
+    """Return start, middle and goal (3, nq) of a path on which links stay apart."""
+    low, high = robot.world.limits
+    start = robot.world.q
+    while True:
+        goal = rng.uniform(robot.low, robot.high)
+        middle = (start + goal) / 2 + DETOUR * rng.normal(size=len(start))
+        path = np.stack([start, np.clip(middle, low, high), goal])
+        is_low = judge.tip_at(goal)[2] < SMALL
+        if not is_low and judge.self_clearance(dense(path, 5 * STEP)) >= LINKS_FREE:
+            return path
 
 
-def mobile() -> Service:
-    C = pw.Config()
-    add_mobile_base(C)
-    C.load("panda", parent="base", pose=[0, 0, 0.3, 1, 0, 0, 0])
-    return Service(C, "panda_hand_tcp", 1.2)
+def draw_obstacle(
+    robot: ServiceRobot, rng: Generator, tips: list[np.ndarray]
+) -> Obstacle:
+    """Return an obstacle, every second one near the straight way of the tip."""
+    sizes = rng.uniform(SMALL, LARGE, 3)
+    shapes = (
+        lambda: pw.Box(sizes),
+        lambda: pw.Cylinder(sizes[0], sizes[1] / 2),
+        lambda: pw.Capsule(sizes[0], sizes[1] / 3),
+        lambda: pw.Sphere(sizes[0] / 2),
+        lambda: pw.Convex(rng.uniform(-0.5, 0.5, (rng.integers(6, 25), 3)) * sizes),
+    )
+    place = rng.uniform(*robot.corners)
+    if rng.uniform() < 0.5:
+        place = tips[rng.integers(len(tips))] + 0.15 * rng.normal(size=3)
+    shape = shapes[rng.integers(len(shapes))]()
+    return Obstacle(shape, np.array([*place, *quaternion(rng)]))
 
 
-SERVICES: dict[str, Callable[[], Service]] = {
-    "panda": panda,
-    "ur5": ur5,
-    "mobile": mobile,
-}
+def enclosing(rng: Generator, target: np.ndarray) -> Obstacle:
+    """Return an obstacle in whose middle a point is."""
+    width = rng.uniform(0.24, 0.32)
+    shapes = pw.Box([width] * 3), pw.Sphere(width / 2), pw.Cylinder(width, width / 2)
+    place = target + rng.uniform(-0.02, 0.02, 3)
+    return Obstacle(
+        shapes[rng.integers(len(shapes))], np.array([*place, *quaternion(rng)])
+    )
 
 
-def draw_request(service: Service, rng: Generator) -> Request:
-    """Draw a scene of 1 to 16 obstacles around a robot, and a goal."""
-    C = service.robot.copy()
-    obstacles = []
-    for k in range(rng.integers(1, MAX_OBSTACLES + 1)):
-        name, (kind, shape) = f"obstacle {k}", draw_shape(rng)
-        for _ in range(MAX_TRIES):
-            pose = draw_pose(service, rng, kind)
-            trial = C.copy()
-            trial.add_frame(name, pose=pose, shape=shape)
-            if not trial.collisions(CLEARANCE):
-                C = trial
-                obstacles.append((name, shape, pose))
-                break
-    is_feasible = rng.random() > INFEASIBLE_SHARE
-    if is_feasible:
-        return Request(obstacles, draw_free_place(C, service.tip, rng), True)
-    angle = rng.uniform(-np.pi, np.pi)
-    middle = np.array([0.5 * np.cos(angle), 0.5 * np.sin(angle), 0.4])
-    shape = pw.Box([0.25, 0.25, 0.25])
-    obstacles.append(("obstacle around the goal", shape, [*middle, 1, 0, 0, 0]))
-    return Request(obstacles, middle, False)
-
-
-def draw_shape(rng: Generator) -> tuple[str, object]:
-    """Draw a kind of shape and its sizes."""
-    size = rng.uniform(0.04, 0.2, 3)
-    kinds = "box", "cylinder", "capsule", "sphere", "hull", "plane"
-    kind = rng.choice(kinds, p=[0.3, 0.2, 0.15, 0.1, 0.2, 0.05])
-    points = rng.normal(size=(rng.integers(6, 24), 3)) * size / 3
-    shapes = {
-        "box": pw.Box(size),
-        "cylinder": pw.Cylinder(2 * size[0], size[1] / 2),
-        "capsule": pw.Capsule(2 * size[0], size[1] / 2),
-        "sphere": pw.Sphere(size[0] / 2),
-        "hull": pw.Convex(points),
-        "plane": pw.Plane(),
-    }
-    return kind, shapes[kind]
-
-
-def draw_pose(service: Service, rng: Generator, kind: str) -> np.ndarray:
-    """Draw a pose within the robot's reach; a plane is the floor, or below it."""
-    if kind == "plane":
-        return np.array([0, 0, rng.uniform(-0.5, -0.1), 1, 0, 0, 0])
-    angle, distance = rng.uniform(-np.pi, np.pi), rng.uniform(0.35, service.reach)
-    turn = rng.normal(size=4)
-    place = distance * np.cos(angle), distance * np.sin(angle), rng.uniform(0.0, 0.9)
-    return np.array([*place, *(turn / np.linalg.norm(turn))])
-
-
-def draw_free_place(C: pw.Config, tip: str, rng: Generator) -> np.ndarray:
-    """Draw where the tip is in a free configuration."""
-    X = C.copy()
-    low, high = np.clip(C.limits, -2.5, 2.5)
-    for _ in range(MAX_TRIES):
-        X.q = rng.uniform(low, high)
-        if not X.collisions(CLEARANCE):
-            return X.pose(tip)[:3]
-    raise RuntimeError("no free configuration was found")
+def quaternion(rng: Generator) -> np.ndarray:
+    """Return a random orientation, at times one that is parallel to the axes."""
+    if rng.uniform() < 0.3:
+        return np.array([1.0, 0, 0, 0])
+    return Rotation.random(random_state=rng).as_quat()[[3, 0, 1, 2]]

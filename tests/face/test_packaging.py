@@ -106,7 +106,9 @@ def snippets(page: Path) -> str:
     return "\n".join(re.findall(r"```python\n(.*?)```", page.read_text(), re.S))
 
 
-LONG_PAGES = "again balance contacts controller grasping learning solver".split()
+LONG_PAGES = (
+    "again balance contacts controller grasping learning service solver".split()
+)
 """Pages whose examples compile for long; the site's pictures run the first ones."""
 
 
