@@ -26,6 +26,7 @@ from posewise.robots.typing import (
 )
 from posewise.robots.validation import integer
 from posewise.robots.visual.viewer import View
+from posewise.solvers.deadline import time_limit
 from posewise.solvers.options import SolverOptions
 
 from .chain.contact_forces import ActiveContact
@@ -66,6 +67,7 @@ from .solve.batches import make_batch_settings, solve_batch
 from .solve.multistart import best_solution, require_objectives, solve_starts
 from .solve.problem_batch import make_problem_batch
 from .solve.settings import AUGMENTED_LAGRANGIAN, SolveSettings, make_settings
+from .solve.stops import check_max_time
 from .solve.target_function import (
     TargetFunction,
     TargetFunctionWithStatus,
@@ -670,6 +672,7 @@ class KOMO:
         method: SolveMethod = AUGMENTED_LAGRANGIAN,
         tolerance: float = 1e-3,
         progress: ProgressLike = True,
+        max_time: float | None = None,
         **options: Unpack[SolverOptions],
     ) -> Solution:
         """Solve from the initial path and, with `starts` > 1, from random ones too.
@@ -692,15 +695,22 @@ class KOMO:
             tolerance: rows within it count as satisfied, in scaled units.
             progress: True: a line on stderr every two seconds; False: none; or a
                 function that is called with a `posewise.solvers.Progress`.
+            max_time: wall time [s] after which the solve ends with the best that it has
+                come to, as an interrupt ends it, of status TIME_LIMIT; None: no limit.
+                It is heard between rounds of iterations, between starts, and while
+                detours are planned. Compiling counts, but cannot be interrupted, and
+                the first round of iterations is always done.
             **options: fields of `posewise.solvers.Options`, see `SolverOptions`.
 
         Returns:
             The best solution: feasible before infeasible, then by cost.
         """
-        settings = make_settings(
-            self.spec, tolerance, progress, options, method, seed, starts, self._warm
-        )
-        return self._solve(settings, retry=True)
+        with time_limit(check_max_time(max_time)):
+            settings = make_settings(
+                *(self.spec, tolerance, progress, options),
+                *(method, seed, starts, self._warm),
+            )
+            return self._solve(settings, retry=True)
 
     def view(self, drag: Frames = (), browser: bool = True) -> View:
         """Solve, show the path, and solve again while frames are dragged by the mouse.
@@ -765,6 +775,7 @@ class KOMO:
         tolerance: float = 1e-3,
         progress: ProgressLike = True,
         max_solutions: int | None = None,
+        max_time: float | None = None,
         **options: Unpack[SolverOptions],
     ) -> list[Solution]:
         """Return the solution of each start of `solve`, in the order of the starts.
@@ -780,8 +791,10 @@ class KOMO:
             progress: see `solve`.
             max_solutions: number of feasible solutions after which the remaining starts
                 are skipped; None: all starts are solved.
+            max_time: see `solve`.
             **options: see `solve`.
         """
+        limit = time_limit(check_max_time(max_time))
         settings = make_settings(
             self.spec, tolerance, progress, options, method, seed, starts, self._warm
         )
@@ -795,8 +808,9 @@ class KOMO:
             )
         spec = resolve_alternatives(self.spec)[0]
         count = settings.starts if max_solutions is None else max_solutions
-        findings = warn_of_problems(self.spec, settings.tolerance)
-        return solve_starts(spec, settings, count, findings=findings)
+        with limit:
+            findings = warn_of_problems(self.spec, settings.tolerance)
+            return solve_starts(spec, settings, count, findings=findings)
 
     def solve_batch(
         self,
@@ -811,6 +825,7 @@ class KOMO:
         mesh: Mesh | None = None,
         checkpoint_dir: StrPath | None = None,
         chunk_size: int = 256,
+        max_time: float | None = None,
         **options: Unpack[SolverOptions],
     ) -> list[Solution]:
         """Solve many problems that differ only in numbers, each from many starts.
@@ -842,6 +857,8 @@ class KOMO:
                 it are not solved again, so that after an interrupt or a crash the same
                 call continues.
             chunk_size: number of problems solved between two writes to the folder.
+            max_time: see `solve`. Problems that have not ended get the last iterate of
+                their best start, or their initial path with violations of infinity.
             **options: see `solve`.
 
         Returns:
@@ -852,6 +869,7 @@ class KOMO:
                 folder with solutions of other problems, a mesh without devices of
                 this process, or a mesh or folder for certified solutions.
         """
+        limit = time_limit(check_max_time(max_time))
         spec = resolve_alternatives(self.spec)[0]
         specs = [spec] if worlds is None else [spec.in_world(C) for C in worlds]
         settings = make_settings(
@@ -864,9 +882,10 @@ class KOMO:
             paths = parse_paths(specs or [spec], initial_paths)
         if not specs and not paths:
             return []
-        problems = make_problem_batch(specs, targets or {}, paths)
-        warn_of_problems_in_batch(specs, targets or {}, settings.tolerance)
-        return solve_batch(problems, settings, batch_settings)
+        with limit:
+            problems = make_problem_batch(specs, targets or {}, paths)
+            warn_of_problems_in_batch(specs, targets or {}, settings.tolerance)
+            return solve_batch(problems, settings, batch_settings)
 
     @overload
     def function(

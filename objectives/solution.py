@@ -14,6 +14,7 @@ from posewise.robots.typing import FrameName, StrPath, VectorLike
 from posewise.robots.validation import integer, number
 from posewise.robots.visual.viewer import View
 from posewise.solvers import EQ, INEQ, Status
+from posewise.solvers.status import TO_CONTINUE
 
 from .chain.contact_forces import ContactForce
 from .chain.contact_paths import contact_forces_along_path
@@ -85,6 +86,9 @@ class Solution:
     compile_seconds: float = 0.0
     """Time that the process compiled programs during the call that solved [s]; a solve
     of another problem of this kind needs none."""
+    stopped: str = ""
+    """A sentence on the time limit or the interrupt that ended the call before all was
+    tried, e.g. "Time limit of 2 s reached after 3 of 8 starts."; empty: none did."""
     _record: SolveRecord | None = None
     """The problem as it was solved; None for a path that was not solved by KOMO."""
 
@@ -193,10 +197,10 @@ class Solution:
 
         `report` also names all pairs that collide, which takes longer.
         """
-        text = self._status_message
+        text = f"{self._status_message} {self._remaining_stop}".strip()
         costs = [o for o in self.objectives if o.objective.type == OT.sos]
         if self.feasible and not costs:
-            return "All constraints hold; there is no cost."
+            return f"All constraints hold; there is no cost. {self.stopped}".strip()
         if self.status == Status.BAD_INPUT:
             broken = [o.label for o in self.objectives if not o.is_finite]
             if not broken:
@@ -220,13 +224,20 @@ class Solution:
     @property
     def _status_message(self) -> str:
         """The status in a sentence, or the cause, where another start has it too."""
-        is_kept = self.status in (Status.BAD_INPUT, Status.INTERRUPTED)
+        if self.status.is_stopped and self.stopped:
+            return f"{self.stopped} {TO_CONTINUE}"
+        is_kept = self.status is Status.BAD_INPUT or self.status.is_stopped
         if self.feasible or is_kept or self._record is None:
             return self.status.message
         if max(self.eq, self.ineq) <= self.tolerance and self._is_kept:
             return "All objectives hold in the slices, but not between them."
         causes = " ".join(start_within_margins(self._record.spec))
         return causes or self.status.message
+
+    @property
+    def _remaining_stop(self) -> str:
+        """The sentence on what stopped the call, if the status is not about that."""
+        return "" if self.status.is_stopped else self.stopped
 
     @property
     def times(self) -> np.ndarray:
@@ -423,6 +434,7 @@ class Solution:
         lines += [f"before the solve: {finding}" for finding in self.findings]
         lines += deviation_lines(self.deviations)
         lines += self.doubts
+        lines += [self.stopped] if self.feasible and self.stopped else []
         if not self.feasible:
             lines.append(self.message)
             if self._record is not None:

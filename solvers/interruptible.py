@@ -19,6 +19,7 @@ from posewise.compilation.progress import write_line
 
 from .augmented_lagrangian import NEWTON, Result, initial_state, resume_compiled, solve
 from .chain_problem import ChainProblem
+from .deadline import check_deadline
 from .options import Options
 from .state import SolverState
 from .status import Status
@@ -186,7 +187,7 @@ def run_in_rounds(
     iterations: int,
     on_progress: ProgressCallback,
 ) -> Result:
-    """Run rounds until all solves are done, or until an interrupt.
+    """Run rounds until all solves are done, or an interrupt or time limit ends them.
 
     Args:
         run_round: from a state, whether to begin afresh, and a number of iterations to
@@ -212,6 +213,7 @@ def run_in_rounds(
                 iterations *= 2
             finished = int(is_done.sum())
             on_progress(partial(summarize_progress, out, finished, is_done.size))
+            check_deadline()
     except KeyboardInterrupt:
         # The last round's result is a valid point, which its status marks as
         # unfinished.

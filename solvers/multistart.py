@@ -33,6 +33,7 @@ from posewise.compilation.single_kernel import is_cpu_backend
 
 from .augmented_lagrangian import Result, resume
 from .chain_problem import ChainProblem
+from .deadline import check_deadline
 from .interruptible import (
     MIN_ROUND_SECONDS,
     NO_PROGRESS,
@@ -110,8 +111,8 @@ def solve_multistart(
         Arrays with a leading axis k, and the indices of these starts, ascending.
 
     Raises:
-        KeyboardInterrupt: for an interrupt before any round has ended; a later one ends
-            the solves, and those not done have the status INTERRUPTED.
+        KeyboardInterrupt: for an interrupt before any round has ended; a later one, or
+            a deadline, ends the solves, and those not done are INTERRUPTED.
     """
     n = len(inputs.initial_paths)
     lane_count = _count_lanes(inputs, max_solutions, program_size or n, mesh)
@@ -129,6 +130,7 @@ def solve_multistart(
     def report() -> None:
         if schedule.has_begun:
             on_progress(get_progress)
+            check_deadline()
 
     # Lanes of a CPU run one after the other, so that none of them waits for a long
     # one; but a start must not go on for long once it turns out not to be needed.

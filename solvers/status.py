@@ -12,6 +12,7 @@ class Status(IntEnum):
     INFEASIBLE = 3
     BAD_INPUT = 4
     INTERRUPTED = 5
+    TIME_LIMIT = 6
 
     def __str__(self) -> str:
         return self.name
@@ -25,7 +26,13 @@ class Status(IntEnum):
         """
         return _MESSAGES[self]
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether an interrupt or a time limit ended the solve before its own end."""
+        return self in (Status.INTERRUPTED, Status.TIME_LIMIT)
 
+
+TO_CONTINUE = "To continue, initialize with this path and solve again."
 _MESSAGES = {
     Status.CONVERGED: "Converged: all constraints hold and the cost is stationary.",
     Status.FEASIBLE: (
@@ -44,8 +51,6 @@ _MESSAGES = {
     Status.BAD_INPUT: (
         "The objectives are not finite at the initial path, so nothing was solved."
     ),
-    Status.INTERRUPTED: (
-        "Interrupted before the end. To continue, initialize with this path and solve"
-        " again."
-    ),
+    Status.INTERRUPTED: f"Interrupted before the end. {TO_CONTINUE}",
+    Status.TIME_LIMIT: f"The time limit was reached before the end. {TO_CONTINUE}",
 }

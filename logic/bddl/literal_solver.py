@@ -10,6 +10,7 @@ import numpy as np
 from posewise.robots.config import Config
 from posewise.robots.contact.gjk_numpy import PosedFrame, min_distance
 from posewise.robots.errors import ConfigError
+from posewise.solvers.deadline import check_deadline
 
 from ..exact.attachment import Attached
 from ..exact.contact import InContactWith
@@ -63,8 +64,14 @@ class LiteralSolver:
     """Objects for which place was reserved in vain."""
 
     def solve(self) -> bool:
-        """Make the literals true, and return whether all hold exactly."""
+        """Make the literals true, and return whether all hold exactly.
+
+        Raises:
+            KeyboardInterrupt: for an interrupt or a deadline, with the objects where
+                they have been placed up to then.
+        """
         for _ in range(MAX_ROUNDS):
+            check_deadline()
             unsatisfied = self.unsatisfied()
             if not unsatisfied and not self.unplaced:
                 return True
@@ -140,6 +147,7 @@ class LiteralSolver:
         pending = self._placement_order(list(dict.fromkeys(names)))
         self.unplaced, staying, reserved = list(pending), list[str](), set[str]()
         while pending:
+            check_deadline()
             name, *pending = pending
             literals = _applicable_relations(relations, name, pending)
             later = self._pending_neighbours(relations, name, pending)

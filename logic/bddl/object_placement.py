@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.objectives.placement import solve_placement
+from posewise.objectives.solve.stops import pass_on_stop
 from posewise.robots.config import Config
 from posewise.robots.contact.gjk_numpy import min_distance
 from posewise.robots.contact.proximity import nearest_contacts
@@ -125,6 +126,7 @@ def optimize_placement(
     except PredicateError:
         # A literal without a sound relaxation cannot be optimized.
         return False
+    pass_on_stop([placement.solution for placement in placements])
     before = C.pose(name)
     for placement in placements:
         if placement.feasible:

@@ -1,14 +1,16 @@
 """Worlds in which :init, or the goal, of a problem holds."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, islice
 
 import numpy as np
 
+from posewise.objectives.solve.stops import check_max_time, stop_cause
 from posewise.robots.config import Config
 from posewise.robots.validation import integer
+from posewise.solvers.deadline import time_limit
 
 from ..errors import PredicateError
 from ..formulas.messages import format_predicate
@@ -42,10 +44,14 @@ class ActivitySolution:
     """Number of alternatives that were tried."""
     literals: tuple[Predicate, ...] = ()
     """The same literals as predicates."""
+    stopped: str = ""
+    """A sentence on the time limit or the interrupt that ended the search, if the
+    formula does not hold; empty: none did."""
 
     def __str__(self) -> str:
         made = "solved" if self.holds else "not solved"
         lines = [f"{made}, {self.branches_tried} tried: {self.branch}"]
+        lines += [self.stopped] if self.stopped else []
         lines += [str(self.report), *(f"! {doubt}" for doubt in self.doubts)]
         return "\n".join(lines)
 
@@ -69,6 +75,7 @@ def solve_init(
     seed: int = 0,
     names: Mapping[str, str] | None = None,
     limit: int = 8,
+    max_time: float | None = None,
 ) -> ActivitySolution:
     """Return a world in which all of :init holds.
 
@@ -82,13 +89,18 @@ def solve_init(
         seed: of the places of objects.
         names: objects, frames or rooms by instance, as of `bind`.
         limit: maximum number of alternatives tried.
+        max_time: wall time [s] after which the search ends with the best world of those
+            tried; None: no limit. It is heard between two objects that are placed.
 
     Raises:
         ConfigError: if an instance has no matching object, or a predicate no class.
-        PredicateError: if the seed or limit is no such number.
+        PredicateError: if the seed, limit or max_time is no such number.
     """
-    formula = bind(problem, C, names).init
-    return satisfy_formula(C, formula, seed=seed, limit=limit, is_movable=is_placeable)
+    with time_limit(check_max_time(max_time, PredicateError)):
+        formula = bind(problem, C, names).init
+        return satisfy_formula(
+            C, formula, seed=seed, limit=limit, is_movable=is_placeable
+        )
 
 
 def solve_goal(
@@ -98,6 +110,7 @@ def solve_goal(
     seed: int = 0,
     names: Mapping[str, str] | None = None,
     limit: int = 8,
+    max_time: float | None = None,
 ) -> ActivitySolution:
     """Return a world in which the goal holds.
 
@@ -111,15 +124,18 @@ def solve_goal(
         seed: of the places of objects.
         names: objects, frames or rooms by instance, as of `bind`.
         limit: maximum number of alternatives tried.
+        max_time: wall time [s] after which the search ends with the best world of those
+            tried; None: no limit. It is heard between two objects that are placed.
 
     Raises:
         ConfigError: if an instance has no matching object, or a predicate no class.
-        PredicateError: if the seed or limit is no such number.
+        PredicateError: if the seed, limit or max_time is no such number.
     """
-    formula = bind(problem, C, names).goal
-    return satisfy_formula(
-        C, formula, seed=seed, limit=limit, is_movable=is_loose, is_given=False
-    )
+    with time_limit(check_max_time(max_time, PredicateError)):
+        formula = bind(problem, C, names).goal
+        return satisfy_formula(
+            C, formula, seed=seed, limit=limit, is_movable=is_loose, is_given=False
+        )
 
 
 def sample_condition(C: Config, formula: Predicate, seed: int = 0) -> bool:
@@ -181,7 +197,7 @@ def satisfy_formula(
     """Return a world in which a formula holds, as of `solve_goal`.
 
     If all sampled placements fail, objects without a free pose are placed by
-    optimization.
+    optimization. An interrupt or a deadline ends the search.
 
     Args:
         C: the world; it is not changed.
@@ -200,11 +216,19 @@ def satisfy_formula(
     best: ActivitySolution | None = None
     alternatives = list(islice(branches(formula, C), limit))
     for branch, solver, tried in _attempts(C, alternatives, seed, is_movable, is_given):
-        done = solver.solve() and formula.holds(solver.world)
+        stopped = ""
+        try:
+            done = solver.solve() and formula.holds(solver.world)
+        except KeyboardInterrupt:
+            stopped = f"{stop_cause()} in alternative {tried} of {len(alternatives)}."
+            done = not solver.unplaced and formula.holds(solver.world)
         solution = _solution(branch, solver, done, tried)
         if best is None or done or _num_satisfied(solution) > _num_satisfied(best):
             best = solution
         if done:
+            break
+        if stopped:
+            best = replace(best, stopped=stopped)
             break
     if best is None:
         reason = "No change of the world can make it true."

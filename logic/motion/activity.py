@@ -8,14 +8,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, product
 
+from posewise.objectives.solve.stops import check_max_time
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName
 from posewise.robots.validation import integer
+from posewise.solvers.deadline import time_limit
 
 from ..bddl.object_placement import carried_objects
 from ..bddl.problem import Problem
 from ..bddl.solving import is_loose
-from ..bddl.task import Report, bind
+from ..bddl.task import Report, Task, bind
 from ..errors import PredicateError
 from ..exact.contact import InContactWith
 from ..exact.containment import InsideOf
@@ -45,10 +47,15 @@ class ActivityPlan:
     """The conditions of the goal at the end, with reasons."""
     branch: str
     """The literals that were to make the goal true."""
+    stopped: str = ""
+    """A sentence on the time limit or the interrupt that ended the search before all
+    was tried; empty: none did."""
 
     def __str__(self) -> str:
         made = "solved" if self.holds else "not solved"
-        return f"{made}: {self.branch}\n{self.motion.report()}\n{self.report}"
+        lines = [f"{made}: {self.branch}"]
+        lines += [self.stopped] if self.stopped else []
+        return "\n".join([*lines, self.motion.report(), str(self.report)])
 
 
 def solve_activity(
@@ -59,6 +66,7 @@ def solve_activity(
     names: Mapping[str, str] | None = None,
     seed: int = 0,
     limit: int = 3,
+    max_time: float | None = None,
 ) -> ActivityPlan:
     """Plan the motion of a robot that makes the goal of a problem true.
 
@@ -69,6 +77,7 @@ def solve_activity(
         names: objects by instance, as of `logic.bddl.bind`.
         seed: of all random choices.
         limit: largest number of alternatives of the goal that are tried.
+        max_time: wall time [s] of the whole search; see `plan_motion`.
 
     Returns:
         The motion after which the goal holds; or the one that comes farthest.
@@ -77,7 +86,9 @@ def solve_activity(
         ConfigError: if an instance has no matching object, or there is no such robot.
         PredicateError: if the goal speaks of what no motion brings about, such as
             states.
+        KeyboardInterrupt: for an interrupt before a step is planned.
     """
+    limited = time_limit(check_max_time(max_time, PredicateError))
     if not isinstance(problem, Problem):
         raise PredicateError(
             f"problem is {problem!r}, expected a problem as logic.bddl.load or parse"
@@ -86,21 +97,44 @@ def solve_activity(
     integer("limit", limit, "an integer >= 1", lambda n: n >= 1, PredicateError)
     task = bind(problem, C, names)
     best: ActivityPlan | None = None
-    for branch in islice(branches(task.goal, C), limit):
-        for steps in islice(_sequences(C, branch), MAX_ORDERS):
-            motion = plan_motion(C, robot, steps, seed=seed)
-            holds = task.goal.holds(motion.world)
-            report = task.goal_report(motion.world)
-            plan = ActivityPlan(motion, holds, report, str(branch))
-            if best is None or len(motion.steps) > len(best.motion.steps) or holds:
-                best = plan
-            if holds:
-                return plan
+    try:
+        with limited:
+            for plan in _plans(C, task, robot, seed, limit):
+                if best is None or plan.holds or _length(plan) > _length(best):
+                    best = plan
+                if plan.holds:
+                    return plan
+                if plan.motion.status.is_stopped:
+                    return replace(best, stopped=plan.motion.reason)
+    except KeyboardInterrupt:
+        if best is None:
+            raise
+        return replace(best, stopped="Interrupted.")
     if best is not None:
         return best
     reason = "No change of the world can make the goal true."
     motion = MotionPlan(MotionStatus.FAILED, (), C.copy(), C.copy(), (), reason=reason)
     return ActivityPlan(motion, False, task.goal_report(C), "nothing")
+
+
+def _plans(
+    C: Config, task: Task, robot: FrameName, seed: int, limit: int
+) -> Iterator[ActivityPlan]:
+    """Yield the motions for alternatives of a goal, in different orders of steps.
+
+    Arguments are those of `solve_activity`, with the problem bound to the world.
+    """
+    for branch in islice(branches(task.goal, C), limit):
+        for steps in islice(_sequences(C, branch), MAX_ORDERS):
+            motion = plan_motion(C, robot, steps, seed=seed)
+            holds = task.goal.holds(motion.world)
+            report = task.goal_report(motion.world)
+            yield ActivityPlan(motion, holds, report, str(branch))
+
+
+def _length(plan: ActivityPlan) -> int:
+    """Return the number of steps that are planned."""
+    return len(plan.motion.steps)
 
 
 def _sequences(C: Config, branch: Branch) -> Iterator[list[Step]]:

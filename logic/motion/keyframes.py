@@ -10,6 +10,7 @@ from jaxtyping import Float
 from posewise.features import FS
 from posewise.objectives.komo import KOMO
 from posewise.objectives.objective import OT
+from posewise.objectives.solve.stops import pass_on_stop
 from posewise.robots.config import Config
 from posewise.robots.kinematics.transforms import quat_to_matrix
 from posewise.robots.typing import FrameName
@@ -103,6 +104,7 @@ def solve_keyframes(
             progress=False,
             max_iterations=MAX_ITERATIONS,
         )
+        pass_on_stop(solutions)
         found += [
             Keyframe(s.q, float(((s.q - q) ** 2).sum())) if s.feasible else None
             for s, q in zip(solutions, first[rows], strict=True)

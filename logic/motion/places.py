@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.objectives.placement import solve_placement
+from posewise.objectives.solve.stops import pass_on_stop
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName
 
@@ -116,6 +117,7 @@ def _optimised(
         )
     except PredicateError:
         return
+    pass_on_stop([placement.solution for placement in placements])
     for placement in placements:
         pose = placement.poses[obj]
         if placement.feasible and _holds_at(C, obj, pose, predicate):

@@ -33,6 +33,13 @@ class MotionStatus(Enum):
 
     SOLVED = "All steps are done, each path is certified, and each effect holds."
     FAILED = "A step could not be done; the steps before it are planned."
+    INTERRUPTED = "An interrupt ended planning; the first steps are planned."
+    TIME_LIMIT = "A time limit ended planning; the first steps are planned."
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether an interrupt or a time limit ended planning."""
+        return self in (MotionStatus.INTERRUPTED, MotionStatus.TIME_LIMIT)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,10 +13,12 @@ from dataclasses import replace
 from posewise.compilation.progress import break_silence
 from posewise.objectives.checks.loose import loose_roots
 from posewise.objectives.checks.units import lengths_in_millimetres
+from posewise.objectives.solve.stops import check_max_time, stop_cause
 from posewise.robots.config import Config
 from posewise.robots.contact.world_scale import WorldScale
 from posewise.robots.errors import ConfigError, ProblemWarning, first_few
 from posewise.robots.typing import FrameName
+from posewise.solvers.deadline import TimeLimitReached, check_deadline, time_limit
 
 from ..errors import PredicateError
 from ..exact.joint_openness import Open as IsOpen
@@ -44,7 +46,12 @@ MAX_OVERLAP = 1e-3
 
 
 def plan_motion(
-    C: Config, robot: FrameName, steps: Sequence[Step], *, seed: int = 0
+    C: Config,
+    robot: FrameName,
+    steps: Sequence[Step],
+    *,
+    seed: int = 0,
+    max_time: float | None = None,
 ) -> MotionPlan:
     """Plan the motion of a robot through some steps.
 
@@ -59,6 +66,9 @@ def plan_motion(
         steps: of `posewise.logic.motion`, e.g. `[Pick("mug"), Place("mug",
             logic.OnTopOf("mug", "shelf"))]`.
         seed: of all random choices.
+        max_time: wall time [s] after which planning ends, as an interrupt (Ctrl-C) ends
+            it, with the steps that are planned up to then, of status TIME_LIMIT; None:
+            no limit. See `KOMO.solve`.
 
     Returns:
         The plan. If a step could not be done: the steps before it, and the reason.
@@ -68,9 +78,11 @@ def plan_motion(
     Raises:
         ConfigError: for unknown names, a robot without joints or hands, and an object
             to be moved that is not on a free joint.
-        PredicateError: for anything but steps.
+        PredicateError: for anything but steps, and a time limit that is none.
+        KeyboardInterrupt: for an interrupt before a step is planned.
     """
     started = time.perf_counter()
+    limit = time_limit(check_max_time(max_time, PredicateError))
     machine = find_robot(C, robot)
     for step in _checked(steps):
         if not isinstance(step, Hold | Until):
@@ -89,10 +101,8 @@ def plan_motion(
     world = C.copy()
     world.select_joints(list(machine.joints))
     search = _Search(tuple(steps), seed)
-    with break_silence("planning the motion"), warnings.catch_warnings():
-        # Ways that collide are tried and given up without a word.
-        warnings.simplefilter("ignore", ProblemWarning)
-        search.run(Situation(machine, world, _movable(C)))
+    with limit:
+        status = _run(search, Situation(machine, world, _movable(C)))
     done = search.best
     failed = len(done) < len(steps)
     after = _floating_after(done, steps)
@@ -102,7 +112,7 @@ def plan_motion(
         _warn(overlaps)
         after += overlaps
     return MotionPlan(
-        status=MotionStatus.FAILED if failed else MotionStatus.SOLVED,
+        status=status,
         steps=tuple(
             StepResult(step, o.choice, o.segments, o.effect, o.reason)
             for step, o in zip(steps, done, strict=False)
@@ -115,6 +125,31 @@ def plan_motion(
         seconds=time.perf_counter() - started,
         doubts=(*doubts, *after),
     )
+
+
+def _run(search: "_Search", situation: Situation) -> MotionStatus:
+    """Run a search to its end, or until an interrupt or a deadline.
+
+    Raises:
+        KeyboardInterrupt: for an interrupt before a step is planned.
+    """
+    try:
+        with break_silence("planning the motion"), warnings.catch_warnings():
+            # Ways that collide are tried and given up without a word.
+            warnings.simplefilter("ignore", ProblemWarning)
+            search.run(situation)
+    except KeyboardInterrupt as stop:
+        k = len(search.best)
+        is_late = isinstance(stop, TimeLimitReached)
+        if not (k or is_late):
+            raise
+        if k < len(search.steps):
+            # The reason why ways failed that were tried before comes after it.
+            cause = f"{stop_cause()} in step {k}, {search.steps[k]}."
+            search.reason = f"{cause} {search.reason}".strip()
+            return MotionStatus.TIME_LIMIT if is_late else MotionStatus.INTERRUPTED
+    is_done = len(search.best) == len(search.steps)
+    return MotionStatus.SOLVED if is_done else MotionStatus.FAILED
 
 
 def _floating_after(done: Sequence[Outcome], steps: Sequence[Step]) -> list[str]:
@@ -204,6 +239,7 @@ class _Search:
         if k == len(self.steps):
             return True
         ways = 0
+        check_deadline()
         for way in self._ways(situation, k):
             if isinstance(way, Blocked) or not way.effect:
                 if k == len(self.best) and not self.reason:
@@ -215,6 +251,7 @@ class _Search:
             self.tries += 1
             if ways == MAX_WAYS or self.tries >= MAX_TRIES:
                 break
+            check_deadline()
         return False
 
     def _ways(self, situation: Situation, k: int) -> Iterator[Outcome | Blocked]:

@@ -12,6 +12,7 @@ from posewise.objectives.clearance.path_clearance import PathClearance
 from posewise.objectives.komo import KOMO
 from posewise.objectives.objective import OT
 from posewise.objectives.solution import Solution
+from posewise.objectives.solve.stops import pass_on_stop
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName
 
@@ -128,7 +129,9 @@ def solve_segment(
     solution = komo.solve(seed, 1, progress=False, max_iterations=1)
     if not solution.feasible:
         komo.initialize_waypoints(end[None])
+        pass_on_stop([solution])
         solution = komo.solve(seed, PATH_STARTS, progress=False)
+    pass_on_stop([solution])
     segment = Segment(leg.name, step, solution, world, leg.touching, leg.hand)
     if leg.passive is None or leg.course is None:
         return segment

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from posewise.objectives.komo import KOMO
+from posewise.objectives.solve.stops import pass_on_stop
 
 from .keyframes import MARGIN, SELF_MARGIN
 from .manoeuvre import Blocked, follow
@@ -36,6 +37,7 @@ def until(
         komo.add(predicate)
         komo.avoid_collisions(MARGIN, SELF_MARGIN)
         solution = komo.solve(seed, STARTS, progress=False)
+        pass_on_stop([solution])
         if not solution.feasible:
             yield Blocked(f"No configuration was found: {solution.message}")
             return

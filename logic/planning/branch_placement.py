@@ -6,9 +6,11 @@ from itertools import islice
 from typing import Any
 
 from posewise.objectives.placement import Placement, solve_placement
+from posewise.objectives.solve.stops import check_max_time, stop_cause
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName, Frames
 from posewise.robots.validation import integer
+from posewise.solvers.deadline import passed_deadline, time_limit
 
 from ..errors import PredicateError
 from ..formulas.predicate import Predicate
@@ -28,6 +30,9 @@ class BranchPlacement:
     """The branch of the placement; its text lists its literals."""
     branches_tried: int
     """Number of branches that were solved for, or known to be impossible."""
+    stopped: str = ""
+    """A sentence on the time limit or the interrupt that ended the search; empty: none
+    did."""
 
     @property
     def feasible(self) -> bool:
@@ -36,7 +41,13 @@ class BranchPlacement:
 
 
 def solve_branches(
-    C: Config, formula: Predicate, movable: Frames, *, limit: int = 16, **options: Any
+    C: Config,
+    formula: Predicate,
+    movable: Frames,
+    *,
+    limit: int = 16,
+    max_time: float | None = None,
+    **options: Any,
 ) -> BranchPlacement:
     """Find poses of frames for which a formula with alternatives holds.
 
@@ -49,6 +60,8 @@ def solve_branches(
         formula: of one moment, e.g. with Or, Exists, ForN, ForPairs or AtLeast.
         movable: names of frames, each with everything attached to it.
         limit: largest number of branches, the cheapest first; see `branches`.
+        max_time: wall time [s] after which the search ends; None: no limit. See
+            `KOMO.solve`.
         **options: of `solve_placement`.
 
     Raises:
@@ -58,16 +71,21 @@ def solve_branches(
         ObjectiveError: for options that do not fit.
     """
     limit = integer("limit", limit, "an integer >= 1", lambda n: n >= 1, PredicateError)
-    tried = 0
-    for branch in islice(branches(formula, C), limit):
-        tried += 1
-        moving = [p for p in branch.literals if _is_about(p, movable, C)]
-        if not all(p.holds(C) for p in branch.literals if p not in moving):
-            continue
-        for placement in solve_placement(C, moving, movable, **options):
-            if placement.feasible and _holds_after(C, formula, placement):
-                return BranchPlacement(placement, branch, tried)
-    return BranchPlacement(None, None, tried)
+    tried, stopped = 0, ""
+    with time_limit(check_max_time(max_time, PredicateError)):
+        for branch in islice(branches(formula, C), limit):
+            tried += 1
+            moving = [p for p in branch.literals if _is_about(p, movable, C)]
+            if not all(p.holds(C) for p in branch.literals if p not in moving):
+                continue
+            placements = solve_placement(C, moving, movable, **options)
+            for placement in placements:
+                if placement.feasible and _holds_after(C, formula, placement):
+                    return BranchPlacement(placement, branch, tried)
+            if any(p.solution.stopped for p in placements) or passed_deadline():
+                stopped = f"{stop_cause()} in branch {tried}."
+                break
+    return BranchPlacement(None, None, tried, stopped)
 
 
 def _is_about(literal: Predicate, movable: Frames, C: Config) -> bool:

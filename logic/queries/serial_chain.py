@@ -22,6 +22,7 @@ from posewise.robots.errors import ConfigError
 from posewise.robots.kinematics.transforms import IDENTITY, pose_inverse, pose_multiply
 from posewise.robots.typing import FrameName
 from posewise.robots.world.frame import Model
+from posewise.solvers.deadline import no_time_limit
 from posewise.solvers.interruptible import NO_PROGRESS
 
 from ..geometry.agents import find_agent
@@ -149,13 +150,17 @@ class SerialChain:
             komo.spec, 1e-3, False, IK_OPTIONS, seed=seed, starts=starts
         )
         problems = make_problem_batch([komo.spec], targets)
-        solves = solve_problems(
-            problems,
-            range(problems.count),
-            settings,
-            NO_PROGRESS,
-            max_solutions=starts if every_start else None,
-        )
+        # A verdict depends on what is found here, and must not on the time it takes.
+        with no_time_limit():
+            solves = solve_problems(
+                problems,
+                range(problems.count),
+                settings,
+                NO_PROGRESS,
+                max_solutions=starts if every_start else None,
+            )
+        if solves.is_interrupted.any():
+            raise KeyboardInterrupt
         if not every_start:
             solves = solves.select(solves.best_rows(settings.tolerance))
         found: list[list[np.ndarray]] = [[] for _ in goals]

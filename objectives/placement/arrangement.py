@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from posewise.robots.config import Config
+from posewise.solvers.deadline import passed_deadline
 
 from .orientations import packing_orientations, world_headings
 from .sampling import PlacementHints, SamplingBox, usable_boxes, with_ancestors
@@ -158,6 +159,8 @@ class Arrangement:
         work = np.prod(self._grid.shape) * len(self.boxes)
         for k in range(1, int(np.clip(MAX_WORK / work, *ATTEMPTS))):
             if sum(x.overlap == 0 for x in found) == (1 if is_tight else 2):
+                break
+            if passed_deadline():
                 break
             least = min(x.overlap for x in found)
             found.append(self._attempt(packs=is_tight or k % 2 == 1, worst=least))

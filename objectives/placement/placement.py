@@ -66,6 +66,8 @@ class Placement:
             return message
         # The general advice is to use more starts.
         details = message.removeprefix(self.solution.status.message)
+        if self.solution.stopped:
+            return f"{message} {' '.join(self._lacks)}"
         return " ".join(self._lacks) + details
 
     @cached_property

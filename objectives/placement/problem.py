@@ -14,6 +14,7 @@ from posewise.robots.config import Config
 from posewise.robots.errors import ProblemWarning
 from posewise.robots.typing import FrameName, Frames
 from posewise.robots.validation import number
+from posewise.solvers.deadline import time_limit
 
 from ..checks.doubts import impediments, warn_of_doubts
 from ..checks.precision import coarse_coordinates
@@ -23,6 +24,7 @@ from ..komo import KOMO
 from ..objective import OT, ObjectiveError
 from ..problem_builder import feature_label
 from ..solution import Solution
+from ..solve.stops import check_max_time
 from ..typing import PlacementOptions
 from .arguments import (
     check_constraints,
@@ -52,6 +54,7 @@ def solve_placement(
     collisions: bool = True,
     min_separation: tuple[float, float] = (0.01, 0.1),
     max_solutions: int | None = None,
+    max_time: float | None = None,
     **options: Unpack[PlacementOptions],
 ) -> list[Placement]:
     """Find poses of frames that meet constraints while all other frames stand still.
@@ -88,6 +91,8 @@ def solve_placement(
             distance [m] or angle [rad].
         max_solutions: number of feasible starts after which the remaining starts are
             skipped; None: all starts are solved.
+        max_time: see `KOMO.solve`. It also counts while starts are arranged and
+            improved, which ends with it.
         **options: `progress`, see `KOMO.solve`; fields of `posewise.solvers.Options`.
 
     Returns:
@@ -100,6 +105,7 @@ def solve_placement(
     """
     if not isinstance(C, Config):
         raise ObjectiveError(f"C is {type(C).__name__}, expected a Config.")
+    limit = time_limit(check_max_time(max_time))
     distance, angle = check_separation(min_separation)
     world, names = _free_movables(C, movable)
     witness_joints: dict[str, dict[str, str]] = {}
@@ -152,9 +158,10 @@ def solve_placement(
         improve_witnesses,
     )
     komo.spec = replace(komo.spec, sampler=sampler)
-    solutions = komo.solve_all(
-        seed, count, tolerance=tolerance, max_solutions=max_solutions, **options
-    )
+    with limit:
+        solutions = komo.solve_all(
+            seed, count, tolerance=tolerance, max_solutions=max_solutions, **options
+        )
     solutions.sort(key=Solution.rank)
     lacks: tuple[str, ...] = ()
     if not any(s.feasible for s in solutions):

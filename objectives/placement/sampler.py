@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.robots.config import Config
+from posewise.solvers.deadline import passed_deadline
 
 from .arrangement import HintsOf, arranged_starts
 from .sampling import PlacementHints, SamplingBox, sample_placements
@@ -74,6 +75,8 @@ class PlacementSampler:
         self, q: Float[np.ndarray, "n 1 nq"], functions: Sequence[ImproveStarts]
     ) -> Float[np.ndarray, "n 1 nq"]:
         for improve in functions:
+            if passed_deadline():
+                break
             q = improve(self.world, q[:, 0])[:, None]
         return q
 

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.robots.kinematics.manifold import difference, integrate
+from posewise.solvers.deadline import check_deadline
 
 from .free_space import FreeSpace
 
@@ -80,11 +81,15 @@ def rrt_connect(
         goal: its last configuration.
         rng: source of randomness.
         max_rounds: number of rounds in which both trees grow.
+
+    Raises:
+        TimeLimitReached: once the deadline has passed.
     """
     if space.reachable(start[None], goal[None])[0] >= 1:
         return np.stack([start, goal])
     trees = Tree(start), Tree(goal)
     for k in range(max_rounds):
+        check_deadline()
         grown, other = trees if k % 2 == 0 else trees[::-1]
         samples = space.sample(start, BRANCHES, rng)
         tips, _ = grown.grow(space, samples, MAX_BRANCH)

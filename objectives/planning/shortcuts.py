@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.robots.kinematics.manifold import difference, integrate
+from posewise.solvers.deadline import check_deadline
 
 from .free_space import FreeSpace
 
@@ -20,10 +21,15 @@ def shorten(
     rng: np.random.Generator,
     rounds: int,
 ) -> Float[np.ndarray, "m nq"]:
-    """Return the corners of a shorter free path with the same ends."""
+    """Return the corners of a shorter free path with the same ends.
+
+    Raises:
+        TimeLimitReached: once the deadline has passed.
+    """
     for _ in range(rounds):
         if len(corners) <= 2:
             break
+        check_deadline()
         lengths = arc_lengths(space, corners)
         ends = np.sort(rng.uniform(0, lengths[-1], (ATTEMPTS_PER_ROUND, 2)), 1)
         a = points_at(space, corners, lengths, ends[:, 0])

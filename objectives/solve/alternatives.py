@@ -12,12 +12,14 @@ from typing import TypeVar
 import numpy as np
 
 from posewise.features import Feature
+from posewise.solvers.deadline import check_deadline
 
 from ..chain.courses import set_courses
 from ..interval import ResolvedAlternative
 from ..objective import OT, Objective
 from ..problem_spec import ProblemSpec, initial_path, mode_sequence, states_before
 from ..solution import Solution
+from .stops import mark_stopped, stop_sentence
 
 MAX_ALTERNATIVES = 8
 """Largest number of combinations of alternatives that are solved; more find better
@@ -55,16 +57,33 @@ def solve_alternatives(
 ) -> list[Solution]:
     """Return the solutions of all alternatives that are tried.
 
-    Without costs, alternatives after the first feasible solution are skipped.
+    Without costs, alternatives after the first feasible solution are skipped. An
+    interrupt or a deadline ends the search with the solutions of those tried.
+
+    Raises:
+        KeyboardInterrupt: for an interrupt before there is a solution.
     """
     solutions: list[Solution] = []
-    for resolved in resolve_alternatives(spec):
-        solutions += solve(resolved)
-        has_costs = any(o.type is OT.sos for o in resolved.objectives)
-        is_interrupted = any(s.status.name == "INTERRUPTED" for s in solutions)
-        if is_interrupted or (not has_costs and any(s.feasible for s in solutions)):
-            break
-    return solutions
+    problems, ended = resolve_alternatives(spec), 0
+    try:
+        for resolved in problems:
+            if ended:
+                check_deadline()
+            solutions += solve(resolved)
+            if any(s.stopped for s in solutions):
+                break
+            ended += 1
+            has_costs = any(o.type is OT.sos for o in resolved.objectives)
+            if not has_costs and any(s.feasible for s in solutions):
+                return solutions
+    except KeyboardInterrupt:
+        if not solutions:
+            raise
+    if len(problems) in (1, ended):
+        return solutions
+    # Solutions of alternatives that ended have no sentence about it.
+    sentence = stop_sentence(ended, len(problems), "alternatives")
+    return mark_stopped(solutions, sentence)
 
 
 def _lowest_rated(rated: Sequence[tuple[float, T]]) -> list[tuple[float, T]]:

@@ -15,6 +15,7 @@ from posewise.compilation.progress import break_silence
 from posewise.robots.typing import StrPath
 from posewise.robots.validation import integer
 from posewise.solvers import Progress, ProgressReporter
+from posewise.solvers.deadline import passed_deadline
 from posewise.solvers.interruptible import ProgressCallback
 
 from ..objective import ObjectiveError
@@ -22,7 +23,12 @@ from ..solution import Solution
 from .batch_result import BatchResult, from_bytes, to_bytes, unsolved_result
 from .checkpoint import Checkpoint, batch_fingerprint, open_checkpoint
 from .distributed import allgather_bytes, check_mesh, is_distributed, local_mesh
-from .multistart import make_solutions, solve_certified_batch, solve_with_retry
+from .multistart import (
+    make_solutions,
+    mark_stopped_problems,
+    solve_certified_batch,
+    solve_with_retry,
+)
 from .problem_batch import ProblemBatch
 from .settings import SolveSettings
 
@@ -78,6 +84,7 @@ def _solve_batch(
     results, share = _share_of_process(results, problems.count, mesh)
     chunk_size = batch_settings.chunk_size if checkpoint else problems.count
     best: dict[int, Solution] = {}
+    unfinished: set[int] = set()
     reporter = ProgressReporter(settings.progress)
     for which in _chunks(share, chunk_size):
         finished = len(best) * settings.starts
@@ -95,10 +102,11 @@ def _solve_batch(
         best |= zip(which, solutions, strict=True)
         results.append(found)
         stopped = result.problem[result.is_interrupted]
+        unfinished |= set(stopped.tolist())
         is_complete = ~np.isin(found.problem, stopped)
         if checkpoint and is_complete.any():
             checkpoint.write(found.select(is_complete))
-        if len(stopped):
+        if len(stopped) or passed_deadline():
             break
     missing = np.setdiff1d(share, _solved_problems(results)).tolist()
     if missing:
@@ -110,7 +118,8 @@ def _solve_batch(
         others = result.select([b not in best for b in result.problem.tolist()])
         solutions = make_solutions(problems, others, tolerance)
         best |= zip(others.problem.tolist(), solutions, strict=True)
-    return [best[b] for b in range(problems.count)]
+    solutions = [best[b] for b in range(problems.count)]
+    return mark_stopped_problems(solutions, unfinished)
 
 
 def _require_one_process(batch_settings: BatchSettings) -> None:

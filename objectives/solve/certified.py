@@ -19,6 +19,7 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.solvers import EQ, Options, Result, Status, solve_interruptible
+from posewise.solvers.deadline import check_deadline
 from posewise.solvers.interruptible import ProgressCallback
 
 from ..chain.groups import ChainData
@@ -186,8 +187,8 @@ def solve_certified(
         multipliers: those of a similar problem's solution; None: zeros.
 
     Raises:
-        KeyboardInterrupt: for an interrupt before there is a result; a later one ends
-            the solves with the last result and the status INTERRUPTED.
+        KeyboardInterrupt: for an interrupt before there is a result; a later one, or a
+            deadline, ends the solves with the last result, INTERRUPTED.
     """
     path = np.asarray(path, compiled.data.prefix.dtype)
     chain, data = compiled.chain, compiled.data
@@ -204,6 +205,7 @@ def solve_certified(
         for _ in range(MAX_EXCHANGES):
             if not _is_worth_an_exchange(best, options.tolerance):
                 break
+            check_deadline()
             shortfalls = () if best.certificate is None else best.certificate.every
             data = tighten_rows(spec, compiled, best.data, shortfalls)
             again = solve_again(best, data)
@@ -258,6 +260,7 @@ def _towards_goals(
     is_missed = _is_kept(best) and _misses_goals(compiled, settings, best)
     if is_interrupted or not (is_near and is_missed):
         return best
+    check_deadline()
     again = solve_again(best, loosen_rows(spec, compiled, best.data))
     is_met = _is_kept(again) and not _misses_goals(compiled, settings, again)
     return again if is_met else best

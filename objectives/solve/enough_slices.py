@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from posewise.solvers import Status
+from posewise.solvers.deadline import check_deadline
 from posewise.solvers.interruptible import ProgressCallback
 
 from ..problem_spec import compile_chain
@@ -40,6 +40,7 @@ def with_enough_slices(
         more = refinement_factor(record.spec, record.deviations)
         if more == 1 or not solution.holds_in_slices:
             break
+        check_deadline()
         slices = min(slices * more, MAX_FACTOR)
         frozen = refined_problem(coarse.spec, slices)
         path = refined_path(coarse.spec, np.asarray(coarse.x, float), slices)
@@ -54,8 +55,8 @@ def with_enough_slices(
             *(spec, frozen, compiled, end, settings),
             *(began, solution.start, solution.findings),
         )
-        if finer.status is Status.INTERRUPTED:
-            return replace(solution, status=Status.INTERRUPTED)
+        if finer.status.is_stopped:
+            return replace(solution, status=finer.status)
         if not finer.holds_in_slices:
             break
         solution = finer

@@ -15,6 +15,7 @@ from posewise.features import FS, Feature
 from posewise.robots.kinematics.manifold import difference, integrate
 from posewise.robots.kinematics.tree import KinematicTree
 from posewise.solvers import EQ, INEQ, Options, Result, Status, solve_interruptible
+from posewise.solvers.deadline import check_deadline
 from posewise.solvers.interruptible import ProgressCallback
 
 from ..objective import OT, Objective
@@ -127,13 +128,14 @@ def _solve(
     options: Options,
     report_progress: ProgressCallback,
 ) -> Result:
-    """Return where a solve ends, or raise KeyboardInterrupt if it is interrupted."""
+    """Return where a solve ends, or raise KeyboardInterrupt if it is stopped."""
     path = np.asarray(path, compiled.data.prefix.dtype)
     end = solve_interruptible(
         compiled.chain, compiled.data, path, options, report_progress
     )
     if int(end.status) == Status.INTERRUPTED:
         raise KeyboardInterrupt
+    check_deadline()
     return end
 
 

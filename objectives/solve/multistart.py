@@ -1,8 +1,7 @@
 """Solves from many starts with one compiled program, and their solutions."""
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +16,7 @@ from posewise.solvers import (
     Status,
     solve_multistart,
 )
+from posewise.solvers.deadline import check_deadline, passed_deadline
 from posewise.solvers.first_order import solve_first_order
 from posewise.solvers.interruptible import ProgressCallback
 
@@ -37,6 +37,7 @@ from .problem_batch import ProblemBatch, make_problem_batch
 from .record import SolveRecord
 from .settings import SolveSettings
 from .solutions import certified_solution, make_solution
+from .stops import mark_stopped, stop_sentence
 
 
 def solve_starts(
@@ -71,7 +72,8 @@ def solve_starts(
             result = solve_problems(
                 problems, [0], settings, report_progress, max_solutions=max_solutions
             )
-            return make_solutions(problems, result, settings.tolerance, findings)
+            solutions = make_solutions(problems, result, settings.tolerance, findings)
+            return _mark_if_stopped(solutions, settings.starts)
         return _solutions_in_sequence(
             spec,
             compile_chain(spec),
@@ -96,18 +98,56 @@ def solve_certified_batch(
     solutions: list[Solution] = []
     for b in range(problems.count):
         compiled = CompiledProblem(problems.chain, problems.data(b), problems.locations)
-        tried = _solutions_in_sequence(
-            problems.spec(b), compiled, settings, report_progress, retry=True
-        )
+        try:
+            tried = _solutions_in_sequence(
+                problems.spec(b), compiled, settings, report_progress, retry=True
+            )
+        except KeyboardInterrupt:
+            if not solutions:
+                raise
+            break
         solutions.append(best_solution(tried))
-        if tried[-1].status is Status.INTERRUPTED:
+        if solutions[-1].stopped or passed_deadline():
             break
     missing = range(len(solutions), problems.count)
     record = solutions[0]._record
     if missing and record is not None:
         unsolved = unsolved_result(problems, missing, record.y)
         solutions += make_solutions(problems, unsolved, settings.tolerance)
-    return solutions
+    return mark_stopped_problems(solutions)
+
+
+def mark_stopped_problems(
+    solutions: Sequence[Solution], unfinished: Collection[int] = ()
+) -> list[Solution]:
+    """Return the solutions of a batch; those that were stopped tell how far it came.
+
+    Args:
+        solutions: one of each problem.
+        unfinished: indices of problems whose other starts have not ended.
+    """
+    stopped = {
+        b for b, s in enumerate(solutions) if s.stopped or s.status.is_stopped
+    } | set(unfinished)
+    if not stopped:
+        return list(solutions)
+    ended = len(solutions) - len(stopped)
+    sentence = stop_sentence(ended, len(solutions), "problems")
+    pairs = enumerate(solutions)
+    return [mark_stopped([s], sentence)[0] if b in stopped else s for b, s in pairs]
+
+
+def _mark_if_stopped(solutions: list[Solution], count: int) -> list[Solution]:
+    """Return the solutions of one problem's starts, marked if one was stopped.
+
+    Args:
+        solutions: of the starts that have begun.
+        count: number of starts that were asked for.
+    """
+    ended = sum(not s.status.is_stopped for s in solutions)
+    if ended == len(solutions):
+        return solutions
+    return mark_stopped(solutions, stop_sentence(ended, count))
 
 
 def _solutions_in_sequence(
@@ -143,6 +183,7 @@ def _solutions_in_sequence(
         ends = solve_in_sequence(spec, compiled, settings, attempts, report_progress)
     else:
         ends = _first_order_ends(spec, compiled, settings, report_progress)
+        attempts = settings.starts
     max_feasible = max_solutions
     if max_feasible is None:
         max_feasible = 1 if spec.is_bounded_between else settings.starts
@@ -158,20 +199,22 @@ def _solutions_in_sequence(
                 spec.is_bounded_between or solutions[-1].status is Status.INFEASIBLE
             )
             is_last = settings.starts == 1 and not is_retried
-            is_last |= solutions[-1].status is Status.INTERRUPTED
+            # A first-order method has advanced all starts before the first one is here.
+            is_stopped = solutions[-1].status.is_stopped
+            is_last |= is_stopped and settings.uses_newton_steps
             # Detours are planned for minutes where nothing can be found.
             is_last = is_last or _is_hopeless(spec, solutions[-1])
             if is_last or sum(s.feasible for s in solutions) >= max_feasible:
                 break
+            if start + 1 < attempts and settings.uses_newton_steps:
+                check_deadline()
     except KeyboardInterrupt:
-        # Interrupted between two starts, where the next initial path is planned.
+        # Between two starts, where the next initial path is planned.
         if not solutions:
             raise
-        solutions = [
-            s if s.feasible else replace(s, status=Status.INTERRUPTED)
-            for s in solutions
-        ]
-    return solutions
+        ended = sum(not s.status.is_stopped for s in solutions)
+        return mark_stopped(solutions, stop_sentence(ended, settings.starts))
+    return _mark_if_stopped(solutions, settings.starts)
 
 
 def _is_hopeless(spec: ProblemSpec, solution: Solution) -> bool:
@@ -305,16 +348,22 @@ def solve_with_retry(
     stalled = first.problem[is_stalled].tolist()
     if settings.starts > 1 or not stalled:
         return first
-    # As many lanes as before, so that the compiled program is used again.
-    second = solve_problems(
-        problems,
-        stalled,
-        settings,
-        report_progress,
-        mesh=mesh,
-        first_start=1,
-        program_size=len(which),
-    )
+    try:
+        check_deadline()
+        # As many lanes as before, so that the compiled program is used again.
+        second = solve_problems(
+            problems,
+            stalled,
+            settings,
+            report_progress,
+            mesh=mesh,
+            first_start=1,
+            program_size=len(which),
+        )
+    except KeyboardInterrupt:
+        # What has been solved is kept; those that stalled have not had their second.
+        status = np.where(is_stalled, int(Status.INTERRUPTED), first.result.status)
+        return first._replace(result=first.result._replace(status=status))
     merged = jax.tree.map(lambda *a: np.concatenate(a), first, second)
     return merged.select(np.argsort(merged.problem, kind="stable"))
 

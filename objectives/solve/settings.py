@@ -18,7 +18,7 @@ AUGMENTED_LAGRANGIAN: Literal["augmented_lagrangian"] = "augmented_lagrangian"
 """Name of the solver with Newton steps."""
 FIRST_ORDER_ITERATIONS = 20000
 """Default iteration limit of first-order methods, whose steps are many and cheap."""
-ARGUMENTS = "seed", "starts", "method", "tolerance", "progress"
+ARGUMENTS = "seed", "starts", "method", "tolerance", "progress", "max_time"
 """Arguments of solves beside the options, for near matches."""
 PATH_OPTIONS = {"early_exit_factor": 20.0}
 """Solver options for several slices.

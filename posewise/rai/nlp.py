@@ -162,7 +162,8 @@ class SolverReturn:
         self.solution = solution
         self.x = solution.path.reshape(-1)
         self.feasible = solution.feasible
-        self.done = solution.status is not pw.Status.ITERATION_LIMIT
+        limits = pw.Status.ITERATION_LIMIT, pw.Status.TIME_LIMIT
+        self.done = solution.status not in limits
         self.evals = solution.iterations
         self.time = solution.seconds
         self.f = 0.0
