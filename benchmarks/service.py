@@ -158,7 +158,8 @@ def serve(name: str, count: int, seed: int, repeats: int) -> Record:
                 f"{k + 1}: {reply.seconds:.2f} s ({stages}), compiled {reply.compiled}"
                 f" in {solution.compile_seconds:.1f} s, {solution.status},"
                 f" {'feasible' if scene.is_feasible else 'infeasible'} by construction,"
-                f" {'; '.join(faults_of_motion) or 'no fault'}; {len(scene.obstacles)}: {kinds}"
+                f" {'; '.join(faults_of_motion) or 'no fault'};"
+                f" {len(scene.obstacles)}: {kinds}"
             )
             record.notes.append(note)
             print(note, file=sys.stderr, flush=True)
