@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from threading import Lock
 from typing import Protocol
 
 from .progress import tell_part
@@ -12,6 +13,10 @@ COMPILING = "compiling, once for problems of this kind (XLA may call it very slo
 the compilation is very slow, which cannot be turned off once JAX is loaded."""
 
 _total = 0.0
+_active = 0
+_began = 0.0
+"""When the compilations that go on, several at a time, have begun."""
+_counting = Lock()
 
 
 class ProgramKey(Protocol):
@@ -27,7 +32,10 @@ class ProgramKey(Protocol):
 
 
 def total_compile_seconds() -> float:
-    """Return the time that this process has spent on compiling programs [s]."""
+    """Return the wall time that this process has spent on compiling programs [s].
+
+    Programs that compile beside each other count once.
+    """
     return _total
 
 
@@ -38,13 +46,19 @@ def compiling(reason: str) -> Iterator[None]:
     Args:
         reason: why there is no program yet; empty: it is not known.
     """
-    global _total
-    began = time.perf_counter()
+    global _total, _active, _began
+    with _counting:
+        if not _active:
+            _began = time.perf_counter()
+        _active += 1
     try:
         with tell_part(f"{COMPILING}: {reason}" if reason else COMPILING):
             yield
     finally:
-        _total += time.perf_counter() - began
+        with _counting:
+            _active -= 1
+            if not _active:
+                _total += time.perf_counter() - _began
 
 
 def novelty(key: object, others: Iterable[object]) -> str:

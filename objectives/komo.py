@@ -749,10 +749,10 @@ class KOMO:
             settings: of the solve.
             retry: whether a single start that stalls is followed by a random one.
         """
+        compiled_before = total_compile_seconds()
         goes_on = self._warm is not None and self._warm.keeps_multipliers
         # Checks take longer than a solve that goes on from one they have been made for.
         findings = () if goes_on else warn_of_problems(self.spec, settings.tolerance)
-        compiled_before = total_compile_seconds()
         best = best_solution(
             solve_alternatives(
                 self.spec,

@@ -25,7 +25,7 @@ from .solve.goal_starts import goal_paths
 from .solve.multistart import solve_starts
 from .solve.settings import make_settings
 
-USUAL_BODIES = (4, 16)
+USUAL_BODIES = (4, 20)
 """Numbers of bodies around a robot that are compiled for (counts): a simple scene, and
 one with much furniture. Each takes as long as the first solve of a problem."""
 DISTANCE = 50.0

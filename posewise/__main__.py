@@ -174,8 +174,8 @@ def _add_prepare(commands: Any) -> None:
         "--bodies",
         type=int,
         nargs="+",
-        default=[4, 16],
-        help="numbers of bodies around the robot to compile for (4 16)",
+        default=[4, 20],
+        help="numbers of bodies around the robot to compile for (4 20)",
     )
     _add_moveit(command)
     _add_packages(command)

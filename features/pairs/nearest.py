@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.collision import Body, Contact, contact, contact_within, smooth_contact
+from posewise.compilation.arrays import Array
 from posewise.robots.contact.body_table import CORES_OF_KIND, NO_PAIR_NUMBER, make_core
 
 from ..errors import FeatureError
@@ -164,7 +165,7 @@ def measure_pairs(
     R_body = R[frame] @ pose[..., :3]
     p_body = p[frame] + jnp.einsum("nij,nj->ni", R[frame], pose[..., 3])
 
-    def body(core: Any, rows: jax.Array) -> Body:
+    def body(core: Any, rows: Array) -> Body:
         half, radii, hull = (params[name][rows] for name in ("half", "radii", "hull"))
         core = make_core(core, half, radii, hull, params["vertices"])
         return Body(core, params["radius"][rows], R_body[rows], p_body[rows])
@@ -191,8 +192,8 @@ def measure_pairs(
     return _where(params["is_flipped"], swapped, contacts)
 
 
-def _where(mask: jax.Array, a: Contact, b: Contact) -> Contact:
-    def select(x: jax.Array, y: jax.Array) -> jax.Array:
+def _where(mask: Array, a: Contact, b: Contact) -> Contact:
+    def select(x: Array, y: Array) -> jax.Array:
         return jnp.where(mask.reshape(-1, *[1] * (x.ndim - 1)), x, y)
 
     return jax.tree.map(select, a, b)

@@ -57,7 +57,7 @@ PREPARE = """\
 Compiles the programs of a path problem into the cache, once a machine: afterwards the
 first solve of it compiles nothing, nor does one among other bodies, of any shapes. What
 is compiled depends on the robot, the number of slices and the kinds of objectives.
-example: posewise prepare reach.yaml --bodies 4 16
+example: posewise prepare reach.yaml --bodies 4 20
 """
 SOLVE = f"""\
 A problem file is YAML. The world, in the order in which it is built:

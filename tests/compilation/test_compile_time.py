@@ -1,0 +1,112 @@
+"""What is told of compiling, and programs that are compiled ahead."""
+
+import re
+import threading
+
+import numpy as np
+import pytest
+
+import posewise as pw
+from posewise import FS, OT
+from posewise.compilation.compile_time import compiling, novelty, total_compile_seconds
+from posewise.objectives.prepare import surrounded
+from posewise.objectives.problem_spec import compile_chain
+
+
+def slider(bodies=(), joint="transX") -> pw.Config:
+    C = pw.Config()
+    C.add_frame("ball", joint=joint, shape=pw.Sphere(0.1))
+    for k, shape in enumerate(bodies):
+        C.add_frame(f"body {k}", position=[1.0 + k, 1, 0], shape=shape)
+    return C
+
+
+def path(C: pw.Config, slices=2, extra=()) -> pw.KOMO:
+    komo = pw.KOMO(C, 1, slices, 1)
+    komo.add_control_objective(1)
+    komo.avoid_collisions(0.01)
+    for symbol in extra:
+        komo.add_objective([1.0], symbol, ["ball"], OT.sos)
+    return komo
+
+
+BOX, BALL = pw.Box([0.1, 0.1, 0.1]), pw.Sphere(0.1)
+NOVELTIES = {
+    "the first problem": (path(slider([BOX])), [], "the first problem"),
+    "other joints": (path(slider([BOX], "transXY")), [path(slider([BOX]))], "joints"),
+    "slices": (path(slider([BOX]), 3), [path(slider([BOX]))], "3 slices of order 1"),
+    "features": (
+        path(slider([BOX]), extra=[FS.position]),
+        [path(slider([BOX])), path(slider([BOX], "transXY"))],
+        "position of order 0",
+    ),
+    "kinds of bodies": (
+        path(slider([BOX, pw.Cylinder(1, 0.1)])),
+        [path(slider([BOX]))],
+        r"new kinds of bodies .*\(round\)",
+    ),
+    "more bodies": (
+        path(slider([BALL] * 40, "hingeX")),
+        [path(slider([BOX], "hingeX"))],
+        "more bodies",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NOVELTIES)
+def test_what_is_new_about_a_problem_is_told(name):
+    komo, others, words = NOVELTIES[name]
+    # Those compiled for before come first, since a larger program serves less.
+    known = [compile_chain(other.spec).chain for other in others]
+    assert re.search(words, novelty(compile_chain(komo.spec).chain, known))
+
+
+def test_programs_that_compile_at_one_time_count_once():
+    begin, both = total_compile_seconds(), threading.Barrier(2)
+
+    def compile_for_a_while():
+        with compiling(""):
+            both.wait()
+            both.wait()
+
+    threads = [threading.Thread(target=compile_for_a_while) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    spent = total_compile_seconds() - begin
+    with compiling(""):
+        pass
+    assert 0 < spent <= total_compile_seconds() - begin
+
+
+@pytest.mark.parametrize(
+    "problems, bodies, words",
+    [
+        ([None], (4,), "problems has a NoneType, expected a KOMO"),
+        (path(slider([BOX])), (-1,), "bodies is -1"),
+        (path(slider([BOX])), (2.5,), "bodies is 2.5"),
+    ],
+)
+def test_what_cannot_be_prepared_is_refused(problems, bodies, words):
+    with pytest.raises(pw.ObjectiveError, match=words):
+        pw.prepare(problems, bodies)
+
+
+def test_bodies_stand_out_of_reach_of_the_robot():
+    C = surrounded(slider([BOX]), 8)
+    assert len(C.frames) == 10
+    assert not C.collisions(10.0)[1:]
+
+
+@pytest.mark.long
+def test_what_is_prepared_compiles_nothing():
+    pw.prepare(path(slider([BOX])), bodies=(4,), progress=False)
+    hull = pw.Convex(np.random.default_rng(0).normal(size=(9, 3)) * 0.1)
+    for shapes in ([BOX], [hull, pw.Cylinder(0.2, 0.1)], [pw.Plane(), BALL, hull]):
+        C = slider()
+        for k, shape in enumerate(shapes):
+            C.add_frame(f"thing {k}", position=[1, 1, -1], shape=shape)
+        solution = path(C).solve(progress=False)
+        assert solution.feasible and solution.compile_seconds == 0
+        assert "compiling" not in solution.report()
