@@ -1,4 +1,4 @@
-"""What is told of compiling, and programs that are compiled ahead."""
+"""Sentences and times that tell of compiling, and programs that are compiled ahead."""
 
 import re
 import threading
