@@ -1,4 +1,4 @@
-"""Sentences and times that tell of compiling, and programs that are compiled ahead."""
+"""Sentences on compiling, its time, and programs that are compiled ahead."""
 
 import re
 import threading
