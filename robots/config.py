@@ -682,7 +682,8 @@ class Config:
             links: names of frames; None: all that have meshes or hulls that collide.
 
         Returns:
-            What it cost, for each frame; printed, it is a table.
+            What it cost, for each frame; printed, it is a table, which names the frames
+            whose shapes reach farther than the tolerance nevertheless.
 
         Raises:
             ConfigError: for unknown names, and named frames without meshes and hulls.

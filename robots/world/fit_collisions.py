@@ -12,7 +12,7 @@ from posewise.compilation.progress import announce_if_slow
 
 from ..errors import ConfigError, first_few
 from ..geometry.fitting.measures import reach_beyond, volume
-from ..geometry.fitting.splitting import PrimitiveKind, fit
+from ..geometry.fitting.splitting import PrimitiveKind, excess_beyond, fit
 from ..geometry.fitting.surface import PosedShape, Surface
 from ..geometry.hulls import surface_simplices
 from ..geometry.mesh_cleaning import clean_triangles
@@ -37,6 +37,8 @@ class LinkFit:
     """Largest distance of a shape's point from that hull [m]."""
     seconds: float
     """Time of the fit [s]."""
+    excess: float = 0.0
+    """How much farther the shapes reach than the tolerance allows [m]."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,15 @@ class CollisionFit:
             rows.append(
                 "Left as hulls, since fits fill a gap to another link:"
                 f" {first_few(self.hulls)}."
+            )
+        if loose := [link for link in self.links if link.excess > 0]:
+            farthest = max(loose, key=lambda link: link.excess)
+            names = first_few([link.frame for link in loose])
+            rows.append(
+                f"The tolerance is not kept by {names}"
+                f" ({farthest.frame!r} reaches {1e3 * farthest.excess:.3g} mm farther)"
+                " with the most shapes that a fit makes. Try other primitives, or"
+                " decompose the mesh: pw.Mesh(file, mode='decompose')."
             )
         return "\n".join(rows)
 
@@ -139,6 +150,7 @@ def fit_link(
         volume(fitted) / hull if hull else inf,
         reach_beyond(fitted, surface.corners),
         seconds + perf_counter() - start,
+        excess_beyond(fitted, surface, primitives, tolerance),
     )
 
 

@@ -37,3 +37,14 @@ def outside_of(vertices: np.ndarray, points: np.ndarray) -> np.ndarray:
     hull = trimesh.convex.convex_hull(vertices)
     offsets = np.einsum("ij,ij->i", hull.face_normals, hull.triangles[:, 0])
     return (points @ hull.face_normals.T - offsets).max(1)
+
+
+def open_cube() -> trimesh.Trimesh:
+    """Return a floor and four overlapping walls, 0.2 m a side: not convex."""
+    walls = [([0.2, 0.2, 0.02], [0, 0, 0.01])]
+    walls += [([0.02, 0.2, 0.2], [x, 0, 0.1]) for x in (-0.09, 0.09)]
+    walls += [([0.2, 0.02, 0.2], [0, y, 0.1]) for y in (-0.09, 0.09)]
+    parts = [trimesh.creation.box(size) for size, _ in walls]
+    for part, (_, place) in zip(parts, walls, strict=True):
+        part.apply_translation(place)
+    return trimesh.util.concatenate(parts)

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trimesh
-from helpers.mesh_cases import ell, triangles
+from helpers.mesh_cases import ell, open_cube, triangles
 
 import posewise as pw
 from posewise.robots.geometry.fitting.error import collision_model_error
@@ -131,6 +131,25 @@ def test_hulls_follow_concave_surfaces():
     C.fit_collisions("hulls", tolerance=0.01)
     assert 2 <= len(fitted_shapes(C, "link")) <= 4
     assert volume(fitted_shapes(C, "link")) < 1.1 * 3
+
+
+def test_a_tolerance_that_is_not_kept_is_told():
+    C = world(open_cube())
+    report = C.fit_collisions("hulls", tolerance=0.005)
+    assert report.links[0].excess > 0.02
+    assert "The tolerance is not kept by link ('link' reaches" in str(report)
+    assert "not kept" not in str(C.fit_collisions("hulls"))
+    assert "not kept" not in str(world(ell()).fit_collisions("hulls", tolerance=0.01))
+
+
+def test_a_cube_is_cut_along_the_axes_of_its_frame():
+    """All axes through a cube are principal: rounding must not choose them."""
+    C = world(open_cube())
+    C.fit_collisions("hulls", tolerance=0.005)
+    hulls = [s.shape.vertices - [0, 0, 0.1] for s in fitted_shapes(C, "link")]
+    sides = [(h > -1e-6).all(0) | (h < 1e-6).all(0) for h in hulls]
+    # The first cut goes through the middle, across two axes at least.
+    assert (np.sum(sides, axis=1) >= 2).all()
 
 
 def test_everything_else_stays():
@@ -298,6 +317,8 @@ def test_real_robots_are_enclosed(kind):
         report = C.fit_collisions(kind)
         ratios += [link.volume_ratio for link in report.links]
         for link in report.links:
+            if link.frame in report.hulls:  # keeps its meshes
+                continue
             points = replaced_vertices(original[link.frame])
             shapes = fitted_shapes(C, link.frame)
             gaps = np.min([outside(s, points) for s in shapes], axis=0)

@@ -7,9 +7,9 @@ from itertools import combinations
 from typing import Literal, TypeAlias
 
 import numpy as np
+from jaxtyping import Float
 
 from ...kinematics.transforms import IDENTITY
-from ..hulls import principal_axes
 from ..outer_hulls import outer_hull
 from ..shapes import Convex
 from .boxes import enclosing_box
@@ -28,6 +28,9 @@ MIN_GAIN = 0.02
 """Decrease of the volume, as a fraction, that makes a cut worth its shapes."""
 SEARCH_GRID_POINTS = 4000
 """Points of the grid on which cuts are compared (count)."""
+TIE_BREAK = 1e-6
+"""Difference of variances, as a fraction of their sum, below which they count as
+equal."""
 HULL_VERTICES = 32
 """Largest number of vertices of a fitted hull (count)."""
 
@@ -125,6 +128,18 @@ def fit(
     return [primitive.fine(part.corners) for part in parts if len(part.vertices)]
 
 
+def excess_beyond(
+    shapes: Sequence[PosedShape],
+    surface: Surface,
+    kind: PrimitiveKind,
+    tolerance: float | None,
+) -> float:
+    """Return how much farther shapes reach than a tolerance allows, see `fit` [m]."""
+    if tolerance is None:
+        return 0.0
+    return max(0.0, PRIMITIVES[kind].reach(shapes, surface) - tolerance)
+
+
 def _is_tight(
     shapes: Sequence[PosedShape],
     surface: Surface,
@@ -157,16 +172,16 @@ def _cut_one(pieces: Sequence[Piece], primitive: Primitive) -> list[Piece] | Non
 def _best_cut(
     piece: Piece, others: Sequence[Piece], primitive: Primitive, room: int
 ) -> list[Piece]:
-    """Return the parts of a piece, cut across one or two axes, that are worth most.
+    """Return the parts of a piece, cut across some of its axes, that are worth most.
 
     They are worth the volume that they save for each shape more. Cuts go through the
     middle.
     """
-    axes = principal_axes(piece.surface.corners)[1]
+    axes = _cut_axes(piece.surface.corners)
     local = piece.surface.corners @ axes.T
     middles = (local.min(0) + local.max(0)) / 2
     planes = [Plane(axis, float(m)) for axis, m in zip(axes, middles, strict=True)]
-    choices = [[p] for p in planes] + [list(pair) for pair in combinations(planes, 2)]
+    choices = [list(c) for count in (1, 2, 3) for c in combinations(planes, count)]
     outer = [p.shape for p in others]
 
     def rough_volume(parts: Sequence[Surface]) -> float:
@@ -185,3 +200,15 @@ def _best_cut(
             saved = before - rough_volume([surface for surface, _ in cut])
             best = max(best, (saved / (len(cut) - 1), cut), key=lambda c: c[0])
     return [Piece(s, p, primitive.rough(s.corners)) for s, p in best[1]]
+
+
+def _cut_axes(points: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "3 3"]:
+    """Return the principal axes of points, as rows.
+
+    Where variances are equal, as a cube's are, any axes are principal, and rounding
+    would choose them; the axes of the frame break the tie.
+    """
+    centred = points - points.mean(0)
+    variances = centred.T @ centred
+    ties = TIE_BREAK * np.trace(variances) * np.arange(3)
+    return np.linalg.eigh(variances - np.diag(ties))[1].T[::-1]

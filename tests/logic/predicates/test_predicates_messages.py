@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from helpers.mesh_cases import open_cube
 from helpers.predicate_scenes import at, door, scene
 
 import posewise as pw
@@ -292,20 +293,8 @@ def test_bad_input(ask, message):
         ask(scene())
 
 
-def pail():
-    """A floor and four walls, which overlap and together are not convex."""
-    trimesh = pytest.importorskip("trimesh", reason="needs the extra `meshes`")
-    walls = [([0.2, 0.2, 0.02], [0, 0, 0.01])]
-    walls += [([0.02, 0.2, 0.2], [x, 0, 0.1]) for x in (-0.09, 0.09)]
-    walls += [([0.2, 0.02, 0.2], [0, y, 0.1]) for y in (-0.09, 0.09)]
-    parts = [trimesh.creation.box(size) for size, _ in walls]
-    for part, (_, place) in zip(parts, walls, strict=True):
-        part.apply_translation(place)
-    return trimesh.util.concatenate(parts)
-
-
 def pail_in_urdf(C: pw.Config, folder) -> None:
-    pail().export(folder / "pail.stl")
+    open_cube().export(folder / "pail.stl")
     mesh = f'<geometry><mesh filename="{folder / "pail.stl"}"/></geometry>'
     link = f'<link name="pail"><collision>{mesh}</collision></link>'
     (folder / "pail.urdf").write_text(f'<robot name="pail">{link}</robot>')
@@ -314,7 +303,7 @@ def pail_in_urdf(C: pw.Config, folder) -> None:
 
 def pail_in_mjcf(C: pw.Config, folder) -> None:
     pytest.importorskip("mujoco", reason="needs the extra `mujoco`")
-    pail().export(folder / "pail.stl")
+    open_cube().export(folder / "pail.stl")
     (folder / "pail.xml").write_text(
         '<mujoco><asset><mesh name="m" file="pail.stl"/></asset><worldbody>'
         '<body name="pail"><geom type="mesh" mesh="m"/></body></worldbody></mujoco>'
@@ -323,13 +312,13 @@ def pail_in_mjcf(C: pw.Config, folder) -> None:
 
 
 def fitted_pail(C: pw.Config, folder, kind="hulls", **options) -> None:
-    C.add_frame("pail", shape=pw.Mesh(pail(), "convex"))
+    C.add_frame("pail", shape=pw.Mesh(open_cube(), "convex"))
     C.fit_collisions(kind, links=["pail"], **options)
 
 
 def pail_of_cylinder(C: pw.Config, folder) -> None:
     """Add a pail that is drawn as its mesh, and is a cylinder for collisions."""
-    pail().export(folder / "pail.stl")
+    open_cube().export(folder / "pail.stl")
     mesh = f'<geometry><mesh filename="{folder / "pail.stl"}"/></geometry>'
     solid = '<geometry><cylinder length="0.2" radius="0.15"/></geometry>'
     shapes = (
@@ -343,7 +332,7 @@ def pail_of_cylinder(C: pw.Config, folder) -> None:
 PAILS = {
     "URDF": pail_in_urdf,
     "MJCF": pail_in_mjcf,
-    "object": lambda C, _: C.add_object("pail", [pw.Mesh(pail(), "convex")]),
+    "object": lambda C, _: C.add_object("pail", [pw.Mesh(open_cube(), "convex")]),
     "fitted": fitted_pail,
     **{kind: partial(fitted_pail, kind=kind) for kind in ("boxes", "capsules")},
     "cylinder": pail_of_cylinder,
@@ -371,7 +360,7 @@ def test_a_hollow_that_a_hull_fills_is_told(kind, tmp_path):
     # A placement that fails tells them in its message.
     (text,) = impediments([inside & logic.OnTopOf("ball", "pail")], C)
     assert re.search(pattern, text)
-    C.set_shape("pail", pw.Mesh(pail(), "decompose"))
+    C.set_shape("pail", pw.Mesh(open_cube(), "decompose"))
     assert inside.holds(C) and not impediments([inside], C)
 
 
