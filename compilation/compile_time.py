@@ -4,7 +4,6 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from threading import Lock
-from typing import Protocol
 
 from .progress import tell_part
 
@@ -17,18 +16,6 @@ _active = 0
 _began = 0.0
 """Time at which the compilations that go on, several at a time, have begun [s]."""
 _counting = Lock()
-
-
-class ProgramKey(Protocol):
-    """A static argument of programs that can say what is new about it."""
-
-    def novelty(self, others: Iterable[object]) -> str:
-        """Return what no key that was compiled for has, as words; empty: nothing.
-
-        Args:
-            others: static arguments that have been compiled for in this process.
-        """
-        ...
 
 
 def total_compile_seconds() -> float:
@@ -62,6 +49,11 @@ def compiling(reason: str) -> Iterator[None]:
 
 
 def novelty(key: object, others: Iterable[object]) -> str:
-    """Return what is new about a key of programs, if it can say that."""
+    """Return what no other key of programs has, as words; empty: it cannot say.
+
+    Args:
+        key: static argument of programs, perhaps with a method `novelty(others)`.
+        others: static arguments that have been compiled for in this process.
+    """
     describe = getattr(key, "novelty", None)
     return "" if describe is None else str(describe(others))

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from textwrap import shorten
 from typing import Any
 
@@ -34,6 +34,10 @@ from .pairs.tables import on_nodes
 from .scaling import apply_scale_and_target_to_linearization
 from .symbol import PERIOD, Symbol
 
+MAX_SYMBOLS = 512
+"""Number of symbols and orders whose programs are kept in a process, the last used
+(count). Fewer are compiled or read again more often."""
+
 
 # No `__eq__`: arrays compare by element, and have no truth value.
 @dataclass(frozen=True, eq=False)
@@ -43,7 +47,8 @@ class BoundFeature:
     symbol: Symbol
     order: int
     frames: np.ndarray
-    """Indices (m,) into the world's frames; that after the last one is the origin."""
+    """Indices (m,) into the world's frames, and that after the last one is the origin;
+    for a symbol that reads nodes into these, after which comes the world."""
     coordinates: np.ndarray
     """Indices (n,) into q."""
     params: dict[str, np.ndarray]
@@ -74,7 +79,7 @@ class BoundFeature:
         return self.scale.shape[0]
 
 
-@cache
+@lru_cache(maxsize=MAX_SYMBOLS)
 def compiled_linearization(symbol: Symbol, order: int) -> Callable[..., Any]:
     """Compile one small program for each symbol and order.
 

@@ -191,9 +191,10 @@ def _resolve_pairs(
     margin = np.where(can_collide, margins(pairs), -np.inf)
     warn_of_huge_shapes(C.frames, np.unique(pairs))
     # The frames are those of moving bodies, whatever stands around them.
-    table, K = table_of_frames(C.frames, pairs, margin), C.tree.model.unnamed_kinematics
-    symbol, params = _pairs_symbol(fn, name, dim, table, K.tree)
-    return symbol, K.node_frames, params | smoothing_params(name, smoothing)
+    table, tree = table_of_frames(C.frames, pairs, margin), C.tree.model.layout.tree
+    symbol, params = _pairs_symbol(fn, name, dim, table, tree)
+    nodes = np.arange(len(tree.parents) + 1)
+    return symbol, nodes, params | smoothing_params(name, smoothing)
 
 
 def pair_rows_symbol(

@@ -67,6 +67,7 @@ from .solve.batches import make_batch_settings, solve_batch
 from .solve.multistart import best_solution, require_objectives, solve_starts
 from .solve.problem_batch import make_problem_batch
 from .solve.settings import AUGMENTED_LAGRANGIAN, SolveSettings, make_settings
+from .solve.solutions import with_compile_seconds
 from .solve.stops import check_max_time
 from .solve.target_function import (
     TargetFunction,
@@ -749,7 +750,7 @@ class KOMO:
             settings: of the solve.
             retry: whether a single start that stalls is followed by a random one.
         """
-        compiled_before = total_compile_seconds()
+        began = total_compile_seconds()
         goes_on = self._warm is not None and self._warm.keeps_multipliers
         # Checks take longer than a solve that goes on from one they have been made for.
         findings = () if goes_on else warn_of_problems(self.spec, settings.tolerance)
@@ -761,9 +762,7 @@ class KOMO:
                 ),
             )
         )
-        if spent := total_compile_seconds() - compiled_before:
-            best = replace(best, compile_seconds=spent)
-        self._last = best
+        (self._last,) = with_compile_seconds([best], began)
         return self._last
 
     def solve_all(
@@ -794,7 +793,7 @@ class KOMO:
             max_time: see `solve`.
             **options: see `solve`.
         """
-        limit = time_limit(check_max_time(max_time))
+        limit, began = time_limit(check_max_time(max_time)), total_compile_seconds()
         settings = make_settings(
             self.spec, tolerance, progress, options, method, seed, starts, self._warm
         )
@@ -810,7 +809,8 @@ class KOMO:
         count = settings.starts if max_solutions is None else max_solutions
         with limit:
             findings = warn_of_problems(self.spec, settings.tolerance)
-            return solve_starts(spec, settings, count, findings=findings)
+            solutions = solve_starts(spec, settings, count, findings=findings)
+        return with_compile_seconds(solutions, began)
 
     def solve_batch(
         self,
@@ -869,7 +869,7 @@ class KOMO:
                 folder with solutions of other problems, a mesh without devices of
                 this process, or a mesh or folder for certified solutions.
         """
-        limit = time_limit(check_max_time(max_time))
+        limit, began = time_limit(check_max_time(max_time)), total_compile_seconds()
         spec = resolve_alternatives(self.spec)[0]
         specs = [spec] if worlds is None else [spec.in_world(C) for C in worlds]
         settings = make_settings(
@@ -885,7 +885,8 @@ class KOMO:
         with limit:
             problems = make_problem_batch(specs, targets or {}, paths)
             warn_of_problems_in_batch(specs, targets or {}, settings.tolerance)
-            return solve_batch(problems, settings, batch_settings)
+            solutions = solve_batch(problems, settings, batch_settings)
+        return with_compile_seconds(solutions, began)
 
     @overload
     def function(

@@ -227,9 +227,10 @@ def _coordinates_of_frames(
         depends = np.zeros((n, tree.nq), bool)
         np.put_along_axis(depends, np.asarray(b.coordinates), True, 1)
         return np.broadcast_to(depends[:, None], (n, window, tree.nq))
-    moves = np.zeros((len(K.frame_nodes), tree.nq), bool)
+    mask = tree.node_dof_mask if group.symbol.reads_nodes else K.dof_mask
+    moves = np.zeros((len(mask), tree.nq), bool)
     for dof, column in enumerate(tree.dof_columns):
-        moves[:, _coordinates_of_column(tree, column)] |= K.dof_mask[:, dof, None]
+        moves[:, _coordinates_of_column(tree, column)] |= mask[:, dof, None]
     depends = moves[np.asarray(b.frames)].any(-2)
     return np.broadcast_to(depends.reshape(n, -1, tree.nq), (n, window, tree.nq))
 

@@ -6,7 +6,8 @@ surrounds the robot here stands for all of a class.
 """
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -39,7 +40,7 @@ CORNERS: Float[np.ndarray, "8 3"] = np.array(
 
 def prepare(
     problems: KOMO | Iterable[KOMO],
-    bodies: Sequence[int] = USUAL_BODIES,
+    bodies: int | Iterable[int] = USUAL_BODIES,
     *,
     progress: bool = True,
 ) -> float:
@@ -53,8 +54,9 @@ def prepare(
     Args:
         problems: path problems, with the objectives that will be used; their targets
             and other numbers do not matter.
-        bodies: numbers of bodies around the robot, besides those in the problem's
-            world. A solve takes the programs of the least number that suffices.
+        bodies: one or several numbers of bodies around the robot, besides those in the
+            problem's world. A solve takes the programs of the least number that is
+            enough.
         progress: whether a line on stderr says when a step begins.
 
     Returns:
@@ -63,7 +65,7 @@ def prepare(
     Raises:
         ObjectiveError: for anything but problems, and numbers that are no counts.
     """
-    listed = [problems] if isinstance(problems, KOMO) else list(problems)
+    listed = _listed("problems", problems)
     for problem in listed:
         if not isinstance(problem, KOMO):
             raise ObjectiveError(
@@ -72,7 +74,7 @@ def prepare(
             )
     counts = sorted(
         integer("bodies", n, "integers >= 0", lambda n: n >= 0, ObjectiveError)
-        for n in bodies
+        for n in _listed("bodies", bodies)
     )
     began = total_compile_seconds()
     for k, problem in enumerate(listed):
@@ -85,6 +87,13 @@ def prepare(
                 )
             _solve_once(problem, count)
     return total_compile_seconds() - began
+
+
+def _listed(name: str, value: object) -> list[Any]:
+    """Return an argument that may be one value or several as a list."""
+    if isinstance(value, Iterable) and not isinstance(value, str | KOMO):
+        return list(value)
+    return [value]
 
 
 def _solve_once(problem: KOMO, count: int) -> None:

@@ -29,14 +29,8 @@ from posewise.compilation.compaction import (
     scatter_min,
 )
 
-from .sources import (
-    CONTACT_CHUNK_SIZE,
-    PairBatch,
-    PairLocation,
-    PairSource,
-    concatenate,
-    flatten_axes,
-)
+from .near_pairs import CONTACT_CHUNK_SIZE, PairBatch, PairLocation
+from .sources import PairSource, concatenate, flatten_axes
 from .tables import PairTypes
 
 

@@ -66,7 +66,7 @@ class Chain:
         return self._hash
 
     def novelty(self, others: Iterable[object]) -> str:
-        """Return what is new about the problem, as words; see `ProgramKey`."""
+        """Return what is new about the problem, as words; see `compile_time`."""
         return describe_novelty(self, [x for x in others if isinstance(x, Chain)])
 
     @property

@@ -139,6 +139,8 @@ def static_inputs(
             last = _concatenate_if_several([b.slices[:, None] for b in batches])
             slices = last + np.arange(oldest, order + 1)
         frames = _concatenate_if_several([b.frames for b in batches])
+        if groups[members[0]].symbol.reads_nodes:
+            frames = frames + data.K.first_node_frame
         selections.append(
             FrameSelection(
                 slices, frames, gather(mask, gather(data.K.frame_nodes, frames))

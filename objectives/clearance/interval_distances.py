@@ -20,7 +20,8 @@ from posewise.collision import Body, contact
 from posewise.compilation.compaction import gather, scatter_min
 from posewise.compilation.precision import full_matmul_precision
 from posewise.compilation.program import compile_program
-from posewise.features.pairs.sources import PairBatch, PairLocation, PairSource
+from posewise.features.pairs.near_pairs import PairBatch, PairLocation
+from posewise.features.pairs.sources import PairSource
 from posewise.features.pairs.tables import (
     WORLD_SIZES,
     PairTypes,

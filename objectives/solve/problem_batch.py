@@ -16,7 +16,13 @@ from ..chain.builder import RowLocation
 from ..chain.groups import ChainData
 from ..chain.problem import Chain
 from ..objective import Objective, ObjectiveError
-from ..problem_spec import CompiledProblem, LastResult, ProblemSpec, compile_chain
+from ..problem_spec import (
+    CompiledProblem,
+    LastResult,
+    ProblemSpec,
+    compile_chain,
+    mode_sequence,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,13 +116,13 @@ def _compile_alike(specs: Sequence[ProblemSpec]) -> list[CompiledProblem]:
         ObjectiveError: for worlds that differ in more than what is data.
     """
     with common_capacities():
-        compiled = [compile_chain(spec) for spec in specs]
+        compiled = _with_equal_frames(specs, [compile_chain(spec) for spec in specs])
         if _odd_one(compiled) is None:
             return compiled
         # Now the room that all of them need is known.
         for spec in specs:
             spec.cache.compiled = LastResult()
-        compiled = [compile_chain(spec) for spec in specs]
+        compiled = _with_equal_frames(specs, [compile_chain(spec) for spec in specs])
     if (odd := _odd_one(compiled)) is not None:
         raise ObjectiveError(
             f"worlds[{odd}] has another structure than worlds[0]: other joints, or"
@@ -124,6 +130,23 @@ def _compile_alike(specs: Sequence[ProblemSpec]) -> list[CompiledProblem]:
             " around the robot, may differ."
         )
     return compiled
+
+
+def _with_equal_frames(
+    specs: Sequence[ProblemSpec], compiled: Sequence[CompiledProblem]
+) -> list[CompiledProblem]:
+    """Return problems whose kinematics have room for the frames of each of them."""
+    room = {problem.data.K.first_node_frame for problem in compiled}
+    if len(room) == 1:
+        return list(compiled)
+    return [
+        problem._replace(
+            data=problem.data._replace(
+                K=mode_sequence(spec).world.tree.model.program_kinematics(max(room))
+            )
+        )
+        for spec, problem in zip(specs, compiled, strict=True)
+    ]
 
 
 def _odd_one(compiled: Sequence[CompiledProblem]) -> int | None:

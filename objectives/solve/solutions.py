@@ -1,10 +1,12 @@
 """Results of the solver as solutions, with the status that their checks give."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from posewise.compilation.compile_time import total_compile_seconds
 from posewise.solvers import Result, Status
 
 from ..problem_spec import (
@@ -80,6 +82,19 @@ def certified_solution(
     return make_solution(
         spec, result, record, settings.tolerance, seconds, start, findings
     )
+
+
+def with_compile_seconds(solutions: Sequence[Solution], began: float) -> list[Solution]:
+    """Return the solutions of a call, with the time that it spent on compiling.
+
+    Args:
+        solutions: of the call.
+        began: `total_compile_seconds` when the call began.
+    """
+    spent = total_compile_seconds() - began
+    if not spent:
+        return list(solutions)
+    return [replace(solution, compile_seconds=spent) for solution in solutions]
 
 
 def _checked_status(solution: Solution) -> Status:

@@ -14,7 +14,8 @@ from posewise import collision
 
 from ..errors import ConfigError
 from ..world.frame import Frame
-from .bodies import Bodies, body_sources, concatenate_bodies, frame_bodies
+from .bodies import Bodies, concatenate_bodies, frame_bodies
+from .body_table import bodies_may_touch
 from .collision_pairs import FramePair
 
 CoreTypes = tuple[tuple[Any, Any], ...]
@@ -54,7 +55,7 @@ def group_body_pairs(
     tables = _BodyTables(frames, {i for pair in pairs for i in pair})
     members: dict[tuple[Any, Any], list[tuple[np.ndarray, ...]]] = {}
     for k, (i, j) in enumerate(pairs):
-        may_touch = _may_touch(frames[i], frames[j])
+        may_touch = bodies_may_touch(frames[i], frames[j])
         for x, rows_x, numbers_x in tables.rows[i]:
             for y, rows_y, numbers_y in tables.rows[j]:
                 flip = _core_rank(x) > _core_rank(y)
@@ -87,16 +88,6 @@ def group_body_pairs(
         group = BodyPairs(a, b, place, is_flipped)
         merged.setdefault((a.kind, b.kind), []).append(group)
     return [_concatenate_pairs(parts) for parts in merged.values()]
-
-
-def _may_touch(a: Frame, b: Frame) -> Bool[np.ndarray, "a b"] | None:
-    """Return which bodies of two frames may touch; None: all, or none of them may."""
-    if not all(any(g.mask for g in frame.geometries) for frame in (a, b)):
-        return None
-    table = np.array(
-        [[x.may_touch(y) for y in body_sources(b)] for x in body_sources(a)], bool
-    )
-    return table if table.any() and not table.all() else None
 
 
 class _BodyTables:

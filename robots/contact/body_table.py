@@ -182,14 +182,14 @@ def _may_touch(
     """Return which pairs of bodies count where shapes have masks."""
     counts = np.ones(len(pair), bool)
     for k, (i, j) in enumerate(pairs.tolist()):
-        table = may_touch(frames[i], frames[j])
+        table = bodies_may_touch(frames[i], frames[j])
         if table is not None:
             rows = np.flatnonzero(pair == k)
             counts[rows] = table[bodies.number[x[rows]], bodies.number[y[rows]]]
     return counts
 
 
-def may_touch(a: Frame, b: Frame) -> Bool[np.ndarray, "a b"] | None:
+def bodies_may_touch(a: Frame, b: Frame) -> Bool[np.ndarray, "a b"] | None:
     """Return which bodies of two frames may touch; None: all, or none of them may."""
     if not all(any(g.mask for g in frame.geometries) for frame in (a, b)):
         return None

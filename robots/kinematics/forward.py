@@ -145,14 +145,17 @@ class Kinematics:
         """The namespace of the arrays, NumPy's or JAX's."""
         return self.frame_nodes.__array_namespace__()
 
-    def for_programs(self) -> "Kinematics":
+    def for_programs(self, least: int = MIN_FRAME_CAPACITY) -> "Kinematics":
         """Return a copy for compiled programs, which depend on little of a world.
 
         It has no names. Its frames are followed by copies of the world, up to a class
-        of capacity, and these by the nodes; see `node_frames`.
+        of capacity, and these by the nodes; see `first_node_frame`.
+
+        Args:
+            least: smallest class of the number of frames.
         """
         count, nodes = len(self.frame_nodes), len(self.tree.parents) + 1
-        padding = capacity_class(count, MIN_FRAME_CAPACITY) - count
+        padding = capacity_class(count, least) - count
         xp = self._xp
 
         def padded(x: Array) -> Array:
@@ -170,10 +173,9 @@ class Kinematics:
         )
 
     @property
-    def node_frames(self) -> Int[np.ndarray, " nodes_and_world"]:
-        """Frames of a copy `for_programs` that are the nodes and, last, the world."""
-        nodes = len(self.tree.parents) + 1
-        return len(self.frame_nodes) - nodes + np.arange(nodes)
+    def first_node_frame(self) -> int:
+        """Frame of a copy `for_programs` that is node 0; the other nodes follow."""
+        return len(self.frame_nodes) - len(self.tree.parents) - 1
 
     def forward_pass(self, q: Float[Array, "*batch nq"]) -> ForwardPass:
         """Return the frame poses, and the world twist of each elementary dof."""

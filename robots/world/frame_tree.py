@@ -16,6 +16,7 @@ from ..kinematics.builder import (
     move_rigid_frame,
 )
 from ..kinematics.forward import (
+    MIN_FRAME_CAPACITY,
     ForwardPass,
     Kinematics,
     forward_pass,
@@ -126,15 +127,22 @@ class KinematicModel:
 
     @cached_property
     def unnamed_kinematics(self) -> Kinematics:
-        """Kinematics for programs, with NumPy arrays in JAX's precision.
+        """Kinematics for programs, with room for as many frames as there are."""
+        return self.program_kinematics(MIN_FRAME_CAPACITY)
 
-        It serves as data of compiled programs; arrays that stay on the host are faster
+    def program_kinematics(self, least: int) -> Kinematics:
+        """Return kinematics for programs, with NumPy arrays in JAX's precision.
+
+        They serve as data of compiled programs; arrays that stay on the host are faster
         to change and to pack.
+
+        Args:
+            least: smallest class of the number of frames.
         """
         dtype = jax.dtypes.canonicalize_dtype(float)
         return jax.tree.map(
             lambda a: np.asarray(a, dtype if a.dtype.kind == "f" else None),
-            self.kinematics.for_programs(),
+            self.kinematics.for_programs(least),
         )
 
     def with_moved_frame(

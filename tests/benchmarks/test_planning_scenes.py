@@ -1,24 +1,15 @@
 """Motion-planning problems of the benchmark: drawn by seed, solved, checked densely."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-
 
 @pytest.fixture(scope="module")
-def staging():
-    sys.path.insert(0, str(BENCHMARKS))
-    try:
-        import staging.motion_planning
-        import staging.planning_scenes
+def staging(benchmarks_folder):
+    import staging.motion_planning
+    import staging.planning_scenes
 
-        return staging
-    finally:
-        sys.path.pop(0)
+    return staging
 
 
 @pytest.fixture(scope="module")

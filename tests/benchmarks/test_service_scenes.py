@@ -1,8 +1,5 @@
 """Requests to a planning service: drawn by seed, and checked without posewise."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -13,23 +10,18 @@ from posewise.robots.kinematics import forward
 
 pytest.importorskip("pinocchio")
 pytest.importorskip("coal")
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 IDENTITY = np.array([1.0, 0, 0, 0])
 
 
 @pytest.fixture(scope="module")
-def staging():
-    sys.path.insert(0, str(BENCHMARKS))
-    try:
-        import staging.independent_check
-        import staging.service_programs
-        import staging.service_requests
-        import staging.service_robots
-        import staging.service_scenes
+def staging(benchmarks_folder):
+    import staging.independent_check
+    import staging.service_programs
+    import staging.service_requests
+    import staging.service_robots
+    import staging.service_scenes
 
-        return staging
-    finally:
-        sys.path.pop(0)
+    return staging
 
 
 @pytest.fixture(scope="module")

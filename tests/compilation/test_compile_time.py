@@ -86,6 +86,9 @@ def test_programs_that_compile_at_one_time_count_once():
         ([None], (4,), "problems has a NoneType, expected a KOMO"),
         (path(slider([BOX])), (-1,), "bodies is -1"),
         (path(slider([BOX])), (2.5,), "bodies is 2.5"),
+        (path(slider([BOX])), None, "bodies is None"),
+        (path(slider([BOX])), "4", "bodies is '4'"),
+        (None, (4,), "problems has a NoneType"),
     ],
 )
 def test_what_cannot_be_prepared_is_refused(problems, bodies, words):
@@ -101,7 +104,7 @@ def test_bodies_stand_out_of_reach_of_the_robot():
 
 @pytest.mark.long
 def test_what_is_prepared_compiles_nothing():
-    pw.prepare(path(slider([BOX])), bodies=(4,), progress=False)
+    pw.prepare(path(slider([BOX])), bodies=4, progress=False)
     hull = pw.Convex(np.random.default_rng(0).normal(size=(9, 3)) * 0.1)
     for shapes in ([BOX], [hull, pw.Cylinder(0.2, 0.1)], [pw.Plane(), BALL, hull]):
         C = slider()

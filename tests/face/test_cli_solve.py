@@ -291,3 +291,25 @@ def test_the_help_lists_all_steps():
     (line,) = re.findall(r"steps \(([^)]*)\)", help_texts.SOLVE)
     for step in STEP_KEYS:
         assert step in line, line
+
+
+@pytest.mark.long
+def test_a_path_problem_is_prepared(write_problem, capsys):
+    file = write_problem(POINTING)
+    assert main(["prepare", str(file), "--bodies", "1"]) == 0
+    output = capsys.readouterr()
+    assert "with 1 bodies around the robot" in output.err
+    assert output.out.startswith(("Compiled for", "The cache of programs is off"))
+
+
+@pytest.mark.parametrize(
+    "text, arguments, words",
+    [
+        (help_texts.PLACEMENT_FILE, [], "Only paths are prepared"),
+        (POINTING, ["--bodies", "-1"], "bodies is -1, expected integers >= 0"),
+    ],
+)
+def test_what_cannot_be_prepared_is_told(write_problem, capsys, text, arguments, words):
+    file = write_problem(text)
+    assert main(["prepare", str(file), *arguments]) == 2
+    assert words in capsys.readouterr().err

@@ -5,11 +5,21 @@ from types import SimpleNamespace
 
 import pytest
 
-from posewise.solvers import deadline
+from posewise.solvers import deadline, interruptible, multistart
 
 
 def ctrl_c():
     signal.raise_signal(signal.SIGINT)
+
+
+def make_rounds_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make short solves take many rounds, of few lanes by one worker."""
+    monkeypatch.setattr(interruptible, "MAX_UNINTERRUPTED_VARIABLES", 1)
+    monkeypatch.setattr(interruptible, "FIRST_ROUND_WORK", 1)
+    monkeypatch.setattr(interruptible, "MIN_ROUND_SECONDS", 0.0)
+    monkeypatch.setattr(multistart, "MIN_ROUND_SECONDS", 0.0)
+    monkeypatch.setattr(multistart, "MAX_VARIABLES_PER_CALL", 12)
+    monkeypatch.setattr(multistart, "count_cores", lambda: 1)
 
 
 class TickingClock:

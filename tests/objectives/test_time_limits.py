@@ -4,14 +4,14 @@ import numpy as np
 import optax
 import pytest
 from helpers.batch_problems import reaching
-from helpers.interrupts import TickingClock, ctrl_c
+from helpers.interrupts import TickingClock, ctrl_c, make_rounds_short
 
 import posewise as pw
 from posewise import FS, OT, Feature, ObjectiveError, Status
 from posewise.logic import Eventually, Predicate
 from posewise.objectives.planning import rrt_connect
 from posewise.objectives.solve import alternatives, certified, multistart
-from posewise.solvers import Result, interruptible
+from posewise.solvers import Result
 from posewise.solvers import multistart as lanes
 from posewise.solvers.deadline import check_deadline, passed_deadline, time_limit
 from posewise.solvers.interruptible import NO_PROGRESS, run_in_rounds
@@ -23,13 +23,8 @@ ADAM = optax.adam(3e-3)
 @pytest.fixture(autouse=True)
 def short_rounds(monkeypatch):
     """Make short solves take many rounds: one iteration, two lanes, one worker."""
-    monkeypatch.setattr(interruptible, "MAX_UNINTERRUPTED_VARIABLES", 1)
-    monkeypatch.setattr(interruptible, "FIRST_ROUND_WORK", 1)
-    monkeypatch.setattr(interruptible, "MIN_ROUND_SECONDS", 0.0)
-    monkeypatch.setattr(lanes, "MIN_ROUND_SECONDS", 0.0)
-    monkeypatch.setattr(lanes, "MAX_VARIABLES_PER_CALL", 12)
+    make_rounds_short(monkeypatch)
     monkeypatch.setattr(lanes, "ITERATIONS_PER_ROUND", 1)
-    monkeypatch.setattr(lanes, "count_cores", lambda: 1)
 
 
 @pytest.fixture

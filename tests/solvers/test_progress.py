@@ -4,7 +4,7 @@ import numpy as np
 import optax
 import pytest
 from helpers.batch_problems import arm, reaching
-from helpers.interrupts import ctrl_c
+from helpers.interrupts import ctrl_c, make_rounds_short
 
 import posewise as pw
 from posewise import FS, OT, Status
@@ -17,12 +17,7 @@ ADAM = optax.adam(3e-3)
 @pytest.fixture(autouse=True)
 def short_rounds(monkeypatch):
     """Make short solves take many rounds: one iteration, four lanes, one worker."""
-    monkeypatch.setattr(interruptible, "MAX_UNINTERRUPTED_VARIABLES", 1)
-    monkeypatch.setattr(interruptible, "FIRST_ROUND_WORK", 1)
-    monkeypatch.setattr(interruptible, "MIN_ROUND_SECONDS", 0.0)
-    monkeypatch.setattr(multistart, "MIN_ROUND_SECONDS", 0.0)
-    monkeypatch.setattr(multistart, "MAX_VARIABLES_PER_CALL", 12)
-    monkeypatch.setattr(multistart, "count_cores", lambda: 1)
+    make_rounds_short(monkeypatch)
 
 
 def path() -> pw.KOMO:
