@@ -62,6 +62,25 @@ _common: ContextVar[dict[Hashable, Capacity] | None] = ContextVar(
     "common", default=None
 )
 """Capacities that have been looked up within `common_capacities`, by their keys."""
+_purpose: ContextVar[Hashable] = ContextVar("purpose", default=None)
+"""Purpose of the programs that are looked up for; see `capacities_for`."""
+
+
+@contextmanager
+def capacities_for(purpose: Hashable) -> Iterator[None]:
+    """Let all that is looked up within be for one kind of program.
+
+    What one program has been compiled for is not at hand for another.
+
+    Args:
+        purpose: what the program computes, without numbers of bodies and their kinds;
+            a value with a fingerprint.
+    """
+    token = _purpose.set(purpose)
+    try:
+        yield
+    finally:
+        _purpose.reset(token)
 
 
 @contextmanager
@@ -88,6 +107,7 @@ def capacity_at_hand(key: Hashable, need: Capacity) -> Capacity:
         key: what programs depend on besides.
         need: classes that are needed.
     """
+    key = key, _purpose.get()
     common = _common.get()
     if common is not None:
         need = common[key] = need.joined(common.get(key, need))

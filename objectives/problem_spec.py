@@ -7,6 +7,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from jaxtyping import Float
 
+from posewise.compilation.capacity import capacities_for
 from posewise.features.custom_symbol import tracing_once
 from posewise.robots.config import Config
 from posewise.robots.contact.world_scale import WorldScale
@@ -206,16 +207,7 @@ def compile_chain(spec: ProblemSpec) -> CompiledProblem:
     # Functions of users may compute something else than before.
     custom = tuple(f.present_symbol() for f in features if f.symbol.is_custom)
     compiled = spec.cache.compiled.get(
-        (modes, spec.objectives, origins, custom),
-        lambda: CompiledProblem(
-            *build_chain(
-                modes,
-                spec.objectives,
-                spec.k_order,
-                spec.tau,
-                _duration_coordinates(spec),
-            )
-        ),
+        (modes, spec.objectives, origins, custom), lambda: _build(spec, modes)
     )
     data = compiled.data
     K = modes.world.tree.model.unnamed_kinematics
@@ -237,6 +229,17 @@ def compile_chain(spec: ProblemSpec) -> CompiledProblem:
         compiled = compiled._replace(data=data)
         spec.cache.compiled.value = compiled
     return compiled
+
+
+def _build(spec: ProblemSpec, modes: ModeSequence) -> CompiledProblem:
+    durations = _duration_coordinates(spec)
+    rows = [
+        (o.feature.symbol.name, o.feature.order, o.type.name, len(o.slices))
+        for o in spec.objectives
+    ]
+    with capacities_for((spec.T, spec.k_order, tuple(rows), len(durations))):
+        chain = build_chain(modes, spec.objectives, spec.k_order, spec.tau, durations)
+    return CompiledProblem(*chain)
 
 
 def states_before(spec: ProblemSpec) -> Float[np.ndarray, "k_order nq"]:

@@ -123,15 +123,14 @@ class FramePairTable:
             vertices = capacity_class(b.vertices.shape[1], MIN_VERTICES)
         need = Capacity(
             frozenset(np.unique(self.pairs.kind).tolist()),
-            (size, vertices, int(has_unions)),
+            (size, size // per_ends, vertices, int(has_unions)),
         )
         known = capacity_at_hand((key, least), need)
-        size, vertices, unions = known.counts
+        size, num_ends, vertices, unions = known.counts
         kinds = tuple(PairKind(k) for k in sorted(known.kinds))
         has_hulls = not HULL_KINDS.isdisjoint(kinds)
         vertices = max(vertices, MIN_VERTICES * has_hulls)
         bodies = max(size // least.pairs_per_body, 4)
-        num_ends = size // least.pairs_per_frame_pair if unions else size
         counts = bodies, bodies * has_hulls, vertices, size, num_ends
         return PairTypes(kinds, bool(unions)), counts
 

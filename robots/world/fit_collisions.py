@@ -38,7 +38,7 @@ class LinkFit:
     seconds: float
     """Time of the fit [s]."""
     excess: float = 0.0
-    """How much farther the shapes reach than the tolerance allows [m]."""
+    """Reach of the shapes beyond what the tolerance allows [m]."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ MIN_GAIN = 0.02
 """Decrease of the volume, as a fraction, that makes a cut worth its shapes."""
 SEARCH_GRID_POINTS = 4000
 """Points of the grid on which cuts are compared (count)."""
-TIE_BREAK = 1e-6
+VARIANCE_TOLERANCE = 1e-6
 """Difference of variances, as a fraction of their sum, below which they count as
 equal."""
 HULL_VERTICES = 32
@@ -134,7 +134,7 @@ def excess_beyond(
     kind: PrimitiveKind,
     tolerance: float | None,
 ) -> float:
-    """Return how much farther shapes reach than a tolerance allows, see `fit` [m]."""
+    """Return the reach of shapes beyond what a tolerance allows, see `fit` [m]."""
     if tolerance is None:
         return 0.0
     return max(0.0, PRIMITIVES[kind].reach(shapes, surface) - tolerance)
@@ -210,5 +210,5 @@ def _cut_axes(points: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "3 3"]:
     """
     centred = points - points.mean(0)
     variances = centred.T @ centred
-    ties = TIE_BREAK * np.trace(variances) * np.arange(3)
+    ties = VARIANCE_TOLERANCE * np.trace(variances) * np.arange(3)
     return np.linalg.eigh(variances - np.diag(ties))[1].T[::-1]

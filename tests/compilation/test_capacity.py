@@ -1,0 +1,83 @@
+"""Classes of capacity: whatever has been compiled for, all pairs of a world fit in."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import posewise as pw
+from posewise.compilation.capacity import (
+    Capacity,
+    capacities_for,
+    capacity_at_hand,
+    capacity_class,
+)
+from posewise.features.pairs.tables import NAMED_SIZES, WORLD_SIZES, table_of_frames
+
+BOX = pw.Box([0.1, 0.1, 0.1])
+HULL = pw.Convex(np.random.default_rng(0).uniform(-0.1, 0.1, (12, 3)))
+
+
+def scene(frames: int, shape: pw.Box | pw.Convex, parts: int) -> pw.Config:
+    C = pw.Config()
+    for k in range(frames):
+        C.add_object(
+            f"o{k}", parts=[(shape, [0.1 * n, 0, 0, 1, 0, 0, 0]) for n in range(parts)]
+        )
+    return C
+
+
+SCENES = {
+    "two boxes": (2, BOX, 1),
+    "unions of boxes": (3, BOX, 4),
+    "many boxes": (12, BOX, 1),
+    "hulls": (4, HULL, 1),
+    "unions of hulls": (2, HULL, 3),
+}
+
+
+@pytest.mark.parametrize("least", [NAMED_SIZES, WORLD_SIZES])
+@pytest.mark.parametrize("rows", [False, True])
+def test_all_pairs_fit_in_after_any_other_scene(least, rows):
+    for names in itertools.permutations(SCENES, 2):
+        key = object()
+        for name in names:
+            frames = scene(*SCENES[name]).frames
+            bodies = [i for i, frame in enumerate(frames) if frame.geometries]
+            pairs = np.array([*itertools.combinations(bodies, 2)])
+            table = table_of_frames(frames, pairs, np.full(len(pairs), 0.01))
+            types, params = table.arrays(key, least, has_exact_rows=rows)
+            # Padding follows what is there, and never counts.
+            n, m = len(table.ends), len(table.pairs.pair)
+            np.testing.assert_array_equal(params["ends"][:n], table.ends)
+            assert (params["margin"][:n] == 0.01).all()
+            assert (params["margin"][n:] == -np.inf).all()
+            np.testing.assert_array_equal(params["body_a"][:m], table.pairs.a)
+            if types.has_unions:
+                np.testing.assert_array_equal(params["end_row"][:m], table.pairs.pair)
+            else:
+                assert m == n
+
+
+def test_a_larger_capacity_serves_until_a_smaller_one_is_there():
+    small, large = Capacity(frozenset({0}), (4,)), Capacity(frozenset({0, 1}), (16,))
+    key = object()
+    assert capacity_at_hand(key, large) == large
+    assert capacity_at_hand(key, small) == large
+    assert capacity_at_hand(key, Capacity(frozenset({2}), (4,))).kinds == {0, 1, 2}
+
+
+def test_what_one_program_is_compiled_for_is_not_at_hand_for_another():
+    small, large = Capacity(frozenset({0}), (4,)), Capacity(frozenset({0, 1}), (16,))
+    key = object()
+    with capacities_for("path"):
+        capacity_at_hand(key, large)
+    with capacities_for("pose"):
+        assert capacity_at_hand(key, small) == small
+    with capacities_for("path"):
+        assert capacity_at_hand(key, small) == large
+
+
+@pytest.mark.parametrize("count, expected", [(0, 4), (4, 4), (5, 16), (17, 64)])
+def test_counts_are_rounded_up_to_classes(count, expected):
+    assert capacity_class(count, 4) == expected
