@@ -6,12 +6,17 @@ later ones: what has been compiled for is kept beside the programs.
 """
 
 import pickle
-from collections.abc import Hashable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Hashable
+from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeVar
 
+from .fingerprint import NotFingerprintable, fingerprint
 from .program_cache import read_entry, write_entry
+
+T = TypeVar("T")
 
 GROWTH = 4
 """Ratio of one class of capacity to the one below. Larger values compile fewer programs
@@ -54,80 +59,138 @@ class Capacity:
         return Capacity(self.kinds | other.kinds, tuple(counts))
 
 
-_compiled: dict[Hashable, list[Capacity]] = {}
-"""Capacities that programs have been compiled for, by what they depend on besides."""
+class Program:
+    """A program whose tables are being made, and what it has been compiled for.
+
+    Each time it is compiled it gets room for what is needed and for all that there has
+    been, so that after a few worlds nothing new is compiled. The least of these rooms
+    in which everything fits is taken.
+    """
+
+    def __init__(self, purpose: Hashable) -> None:
+        self.purpose = purpose
+        if purpose not in _rooms:
+            _rooms[purpose] = _read(purpose)
+        self.rooms = _rooms[purpose]
+        self.index = 0
+        self.is_new = False
+        """Whether the last room is for this program."""
+        self.answers: list[tuple[Hashable, Capacity]] = []
+        self.attempt = object()
+        """Changes with each attempt to make the tables."""
+
+    def room_for(self, key: Hashable, need: Capacity) -> Capacity:
+        """Return the capacity of a table; see `capacity_at_hand`."""
+        name = _name(key)
+        while not self._fits(name, need):
+            if self.is_new:
+                # The last room grows.
+                known = self.rooms[-1].get(name, need)
+                self.rooms[-1][name] = known.joined(need)
+                continue
+            self.index = min(self.index + 1, len(self.rooms))
+            if self.index == len(self.rooms):
+                self.rooms.append(dict(self.rooms[-1]) if self.rooms else {})
+                self.is_new = True
+        answer = self.rooms[self.index][name]
+        self.answers.append((name, answer))
+        return answer
+
+    def _fits(self, name: Hashable, need: Capacity) -> bool:
+        if self.index == len(self.rooms):
+            return False
+        known = self.rooms[self.index].get(name)
+        return known is not None and known.holds(need)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether all tables were made for the same room."""
+        return all(
+            self.rooms[self.index][name] == answer for name, answer in self.answers
+        )
+
+    def try_again(self) -> None:
+        """Begin another attempt to make the tables."""
+        self.answers, self.attempt = [], object()
+
+    def keep(self) -> None:
+        """Keep what it is compiled for beside the programs, for other processes."""
+        if self.is_new:
+            with suppress(NotFingerprintable, pickle.PicklingError):
+                write_entry(("capacities", self.purpose), pickle.dumps(self.rooms))
 
 
-_common: ContextVar[dict[Hashable, Capacity] | None] = ContextVar(
-    "common", default=None
-)
-"""Capacities that have been looked up within `common_capacities`, by their keys."""
-_purpose: ContextVar[Hashable] = ContextVar("purpose", default=None)
-"""Purpose of the programs that are looked up for; see `capacities_for`."""
+_rooms: dict[Hashable, list[dict[Hashable, Capacity]]] = {}
+"""By the purpose of programs, what they have been compiled for: of each program the
+capacities of its tables."""
+_program: ContextVar[Program | None] = ContextVar("program", default=None)
+"""The program whose tables are being made; None: each table is one's only one."""
 
 
-@contextmanager
-def capacities_for(purpose: Hashable) -> Iterator[None]:
-    """Let all that is looked up within be for one kind of program.
+def make_tables(purpose: Hashable, make: Callable[[], T]) -> T:
+    """Return what a function makes, with all tables for one program.
 
-    What one program has been compiled for is not at hand for another.
+    Within the making of tables for the same purpose they are for that program, so that
+    problems of several worlds are a batch.
 
     Args:
         purpose: what the program computes, without numbers of bodies and their kinds;
             a value with a fingerprint.
+        make: looks up capacities; it is called again when a table needs another program
+            than the tables before it.
     """
-    token = _purpose.set(purpose)
+    outer = _program.get()
+    if outer is not None and outer.purpose == purpose:
+        return make()
+    program = Program(purpose)
+    token = _program.set(program)
     try:
-        yield
+        while True:
+            made = make()
+            if program.is_settled:
+                program.keep()
+                return made
+            program.try_again()
     finally:
-        _purpose.reset(token)
+        _program.reset(token)
 
 
-@contextmanager
-def common_capacities() -> Iterator[None]:
-    """Let all that is looked up within hold what was looked up before it, too.
+def table_attempt() -> object | None:
+    """Return what changes with each attempt to make the tables of a program.
 
-    What is looked up a second time then has one capacity, so that problems of several
-    worlds are a batch of one program.
+    Tables of another attempt may be of another size. Outside of `make_tables` it is
+    None.
     """
-    token = _common.set({})
-    try:
-        yield
-    finally:
-        _common.reset(token)
+    program = _program.get()
+    return None if program is None else program.attempt
 
 
 def capacity_at_hand(key: Hashable, need: Capacity) -> Capacity:
-    """Return the least capacity that has been compiled for and holds what is needed.
-
-    If there is none, it is what is needed, with all kinds that there have been: after a
-    few worlds all kinds are there, and nothing new is compiled.
+    """Return the capacity of a table, of a program that is at hand if one suffices.
 
     Args:
-        key: what programs depend on besides.
+        key: name of the table in its program.
         need: classes that are needed.
     """
-    key = key, _purpose.get()
-    common = _common.get()
-    if common is not None:
-        need = common[key] = need.joined(common.get(key, need))
-    known = _compiled.get(key)
-    if known is None:
-        known = _compiled[key] = _read(key)
-    fitting = [capacity for capacity in known if capacity.holds(need)]
-    if fitting:
-        return min(fitting, key=lambda c: (c.counts, len(c.kinds)))
-    kinds = need.kinds.union(*(capacity.kinds for capacity in known))
-    new = replace(need, kinds=kinds)
-    known.append(new)
-    write_entry(("capacities", key), pickle.dumps(known))
-    return new
+    program = _program.get()
+    if program is not None:
+        return program.room_for(key, need)
+    return make_tables(("table", key), lambda: capacity_at_hand(key, need))
 
 
-def _read(key: Hashable) -> list[Capacity]:
-    """Return the capacities that other processes have compiled for."""
+@lru_cache(maxsize=4096)
+def _name(key: Hashable) -> Hashable:
+    """Return a key that other processes know; itself if it has no fingerprint."""
+    try:
+        return fingerprint(key)
+    except NotFingerprintable:
+        return key
+
+
+def _read(purpose: Hashable) -> list[dict[Hashable, Capacity]]:
+    """Return what other processes have compiled a program for."""
     with suppress(Exception):
-        known = pickle.loads(read_entry(("capacities", key)) or b"")
-        if all(isinstance(capacity, Capacity) for capacity in known):
-            return list(known)
+        rooms = pickle.loads(read_entry(("capacities", purpose)) or b"")
+        if all(isinstance(room, dict) for room in rooms):
+            return list(rooms)
     return []

@@ -28,6 +28,7 @@ from .pairs.sums import PairSumBatch, sum_near_pairs
 from .pairs.tables import (
     FAR_DISTANCE,
     NAMED_SIZES,
+    SIZES_WITH_ROOM,
     WORLD_SIZES,
     FramePairTable,
     PairTypes,
@@ -165,6 +166,19 @@ def resolve_rows(
     )
 
 
+def _resolve_rows_with_room(
+    C: Config,
+    frames: Sequence[FrameName],
+    margin: float,
+    self_margin: float | None,
+    smoothing: float,
+) -> Resolved:
+    margins = partial(_pair_margins, C, margin, self_margin)
+    return _resolve_pairs(
+        collision_rows, "collisionRows", None, C, frames, margins, smoothing
+    )
+
+
 def _pair_margins(
     C: Config,
     margin: float,
@@ -181,7 +195,7 @@ def _pair_margins(
 def _resolve_pairs(
     fn: Callable[..., jax.Array],
     name: str,
-    dim: int,
+    dim: int | None,
     C: Config,
     frames: Sequence[FrameName],
     margins: Callable[[np.ndarray], np.ndarray],
@@ -214,7 +228,7 @@ def pair_rows_symbol(
 def _pairs_symbol(
     fn: Callable[..., jax.Array],
     name: str,
-    dim: int,
+    dim: int | None,
     table: FramePairTable,
     tree: KinematicTree | None,
 ) -> tuple[Symbol, dict[str, np.ndarray]]:
@@ -223,12 +237,16 @@ def _pairs_symbol(
     Args:
         fn: `accumulated_collisions` or `collision_rows`.
         name: of the symbol.
-        dim: number of rows.
+        dim: number of rows; None: one for each place of a pair of frames.
         table: the pairs, of all frames of a world or of those that a feature names.
         tree: of the world; None: a feature that names its frames.
     """
-    is_sum, least = fn is accumulated_collisions, WORLD_SIZES if tree else NAMED_SIZES
-    types, params = table.arrays((name, tree), least, has_exact_rows=not is_sum)
+    is_sum = fn is accumulated_collisions
+    least = WORLD_SIZES if tree else NAMED_SIZES
+    if has_room := dim is None:
+        least = SIZES_WITH_ROOM
+    has_exact_rows = not is_sum and not has_room
+    types, params = table.arrays((name, tree), least, has_exact_rows=has_exact_rows)
     derived: tuple[Any, ...] = (_LINEARIZE_ROWS,)
     if is_sum:
         params["slack"] = np.array(0.0)
@@ -237,7 +255,7 @@ def _pairs_symbol(
         fn,
         name,
         types,
-        dim,
+        len(params["margin"]) if has_room else dim,
         "m",
         *derived,
         is_nonnegative=is_sum,
@@ -328,3 +346,15 @@ def collision_rows(
     all pairs are smoothed as in `neg_distance`.
     """
     return _linearize_rows(types, R, p, params)[0]
+
+
+ROWS_WITH_ROOM = Symbol(
+    collision_rows,
+    "collisionRows",
+    frames=(0, None),
+    unit="m",
+    options={"margin": 0.0, "self_margin": None, "smoothing": 0.0},
+    resolve=_resolve_rows_with_room,
+)
+"""`FS.collisionRows` with rows of `-FAR_DISTANCE` for pairs that a world may still get,
+so that a solver's program serves these, too."""

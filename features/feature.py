@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from posewise.compilation.capacity import table_attempt
 from posewise.robots.config import Config
 from posewise.robots.errors import ProblemWarning
 from posewise.robots.kinematics.forward import Kinematics, frame_quaternions
@@ -111,7 +112,7 @@ class Feature:
         self.frames = names
         self.order = cast(Order, k)
         self.options = dict(options)
-        self._bound: tuple[object, BoundFeature] | None = None
+        self._bound: tuple[object, BoundFeature, object | None] | None = None
 
     def __repr__(self) -> str:
         order = f", order={self.order}" if self.order else ""
@@ -152,9 +153,12 @@ class Feature:
         symbol = self.present_symbol()
         origins = C.origins_key if symbol.depends_on_origins else None
         key = C.structure_key, origins, symbol
-        if self._bound is None or self._bound[0] != key:
-            self._bound = key, self._bind(C, symbol)
-        return self._bound[1]
+        # Sizes of tables are those of one program.
+        attempt = table_attempt()
+        last = self._bound
+        if last is None or last[0] != key or attempt not in (None, last[2]):
+            last = self._bound = key, self._bind(C, symbol), attempt
+        return last[1]
 
     def present_symbol(self) -> Symbol:
         """Return the symbol, with all numbers that a user's function reads now.

@@ -1,13 +1,13 @@
 """A path problem as a value, and the functions that make it ready for the solver."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from jaxtyping import Float
 
-from posewise.compilation.capacity import capacities_for
+from posewise.compilation.capacity import make_tables
 from posewise.features.custom_symbol import tracing_once
 from posewise.robots.config import Config
 from posewise.robots.contact.world_scale import WorldScale
@@ -233,13 +233,22 @@ def compile_chain(spec: ProblemSpec) -> CompiledProblem:
 
 def _build(spec: ProblemSpec, modes: ModeSequence) -> CompiledProblem:
     durations = _duration_coordinates(spec)
+    return make_tables(
+        program_purpose(spec),
+        lambda: CompiledProblem(
+            *build_chain(modes, spec.objectives, spec.k_order, spec.tau, durations)
+        ),
+    )
+
+
+def program_purpose(spec: ProblemSpec) -> Hashable:
+    """Return what the program of a problem computes, whatever its world has besides."""
+    tree = mode_sequence(spec).world.tree.model.layout.tree
     rows = [
         (o.feature.symbol.name, o.feature.order, o.type.name, len(o.slices))
         for o in spec.objectives
     ]
-    with capacities_for((spec.T, spec.k_order, tuple(rows), len(durations))):
-        chain = build_chain(modes, spec.objectives, spec.k_order, spec.tau, durations)
-    return CompiledProblem(*chain)
+    return tree, spec.T, spec.k_order, tuple(rows), len(_duration_coordinates(spec))
 
 
 def states_before(spec: ProblemSpec) -> Float[np.ndarray, "k_order nq"]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..smooth_extrema import mellowmin_within
 from .object_features import ObjectPair, PairRows, RowFunction
-from .parts import PartPairKinds, part_distances, part_pairs
+from .part_pairs import PartPairKinds, count_pairs, part_distances, part_pairs
 from .world_feature import Arrays
 
 
@@ -21,7 +21,7 @@ def within_distance_rows(distance: float, error: float) -> PairRows:
     """
 
     def build(pair: ObjectPair) -> RowFunction:
-        kinds, arrays = pair_distance_data(pair)
+        kinds, arrays = pair_distance_data(pair, "within")
         arrays |= {"least": np.array(float(distance)), "error": np.array(float(error))}
         return RowFunction(_within(kinds), arrays, 1)
 
@@ -32,18 +32,23 @@ def beyond_distance_rows(distance: float) -> PairRows:
     """Return rows at most 0 only where all parts are at least a distance apart [m]."""
 
     def build(pair: ObjectPair) -> RowFunction:
-        kinds, arrays = pair_distance_data(pair)
+        kinds, arrays = pair_distance_data(pair, "beyond")
         arrays["least"] = np.array(float(distance))
-        return RowFunction(_beyond(kinds), arrays, arrays["order"].size)
+        return RowFunction(_beyond(kinds), arrays, count_pairs(arrays))
 
     return build
 
 
-def pair_distance_data(pair: ObjectPair) -> tuple[PartPairKinds, Arrays]:
-    """Return all pairs of a part of a and a part of b, and their arrays."""
+def pair_distance_data(pair: ObjectPair, rows: str) -> tuple[PartPairKinds, Arrays]:
+    """Return all pairs of a part of a and a part of b, and their arrays.
+
+    Args:
+        pair: the objects.
+        rows: see `part_pairs`.
+    """
     positions_b = pair.shape_positions("b")
     pairs = [(i, j) for i in pair.shape_positions("a") for j in positions_b]
-    return part_pairs([pair.C.frames[i] for i in pair.frames], pairs)
+    return part_pairs([pair.C.frames[i] for i in pair.frames], pairs, rows)
 
 
 @lru_cache(maxsize=256)

@@ -19,7 +19,8 @@ from .object_features import (
     frame_position,
     mass_centre,
 )
-from .parts import PartKinds, PartPairKinds, bounded_parts, gather_rows, part_extents
+from .part_pairs import PartPairKinds
+from .parts import PartTypes, bounded_parts, gather_rows, part_extents
 from .rays import (
     DEFAULT_HIT_RANGE,
     DEFAULT_MISS_RANGE,
@@ -152,7 +153,7 @@ def _not_surrounded(kinds: PartPairKinds) -> Callable[..., Any]:
 
 
 @lru_cache(maxsize=256)
-def _in_box(parts: PartKinds) -> Callable[..., Any]:
+def _in_box(parts: PartTypes) -> Callable[..., Any]:
     def in_bounding_box(R: Any, p: Any, **arrays: Any) -> Any:
         # Exact: the box is that of the support functions of all parts.
         at, axes = arrays["theirs"], reference_axes(R, arrays).T

@@ -15,7 +15,8 @@ from ..geometry.frame_groups import FrameGroup
 from ..geometry.hands import is_attached
 from ..smooth_extrema import largest, smallest
 from .object_features import GroupRows, RowFunction, constant_row, shape_positions
-from .parts import PartPairKinds, part_contacts, part_pairs
+from .part_pairs import PartPairKinds, part_contacts, part_pairs
+from .parts import with_prefix
 from .world_feature import Arrays
 
 TIE_TOLERANCE = 1e-6
@@ -53,7 +54,7 @@ def opposed_contact_rows(cosine: float, truth: bool = True) -> GroupRows:
         kinds = []
         for k in range(2):
             pairs = [(i, j) for i in positions[k] for j in positions[2]]
-            finger_kinds, data = part_pairs(frames, pairs)
+            finger_kinds, data = part_pairs(frames, pairs, "opposed contacts")
             kinds.append(finger_kinds)
             arrays |= {f"finger_{k}_{name}": x for name, x in data.items()}
         return RowFunction(_opposed(kinds[0], kinds[1]), arrays, 1)
@@ -84,9 +85,8 @@ def _opposed(first: PartPairKinds, second: PartPairKinds) -> Callable[..., Any]:
     def opposed_contacts(R: Any, p: Any, **arrays: Any) -> Any:
         contacts = []
         for k, kinds in enumerate((first, second)):
-            prefix = f"finger_{k}_"
             # Both fingers' arrays are in one dictionary, distinguished by a prefix.
-            own = {n.removeprefix(prefix): x for n, x in arrays.items() if prefix in n}
+            own = with_prefix(arrays, f"finger_{k}_")
             contacts.append(part_contacts(kinds, R, p, own))
         normals = contacts[0].normal[:, None], contacts[1].normal[None]
         missing_angle = arrays["limit"] - _angle(*normals)

@@ -15,19 +15,12 @@ from ..margins import STRICT_MARGIN
 from ..smooth_extrema import largest, mellowmin_within, smallest
 from .contact import pair_distance_data
 from .object_features import ObjectPair, PairRows, RowFunction, mass_centre
-from .parts import (
-    PartKinds,
-    PartPairKinds,
-    bounded_parts,
-    count_parts,
-    gather_rows,
-    part_distances,
-    part_extents,
-)
+from .part_pairs import PartPairKinds, count_pairs, part_distances
+from .parts import PartTypes, bounded_parts, count_parts, gather_rows, part_extents
 from .world_feature import Arrays, TracedArrays
 
-Sides: TypeAlias = tuple[PartKinds, PartKinds]
-"""Kinds of the parts of a and of b."""
+Sides: TypeAlias = tuple[PartTypes, PartTypes]
+"""Types of the parts of a and of b."""
 
 
 def near_rows(nearness: float, error: float) -> PairRows:
@@ -41,7 +34,7 @@ def near_rows(nearness: float, error: float) -> PairRows:
     """
 
     def build(pair: ObjectPair) -> RowFunction:
-        kinds, sides, arrays = _distance_and_size_data(pair)
+        kinds, sides, arrays = _distance_and_size_data(pair, "near")
         arrays["nearness"] = np.array(float(nearness))
         arrays["error"] = np.array(float(error))
         return RowFunction(_near(kinds, sides), arrays, 1)
@@ -53,9 +46,9 @@ def far_rows(nearness: float) -> PairRows:
     """Return rows at most 0 only where the distance is above a share of the size."""
 
     def build(pair: ObjectPair) -> RowFunction:
-        kinds, sides, arrays = _distance_and_size_data(pair)
+        kinds, sides, arrays = _distance_and_size_data(pair, "far")
         arrays["nearness"] = np.array(float(nearness))
-        return RowFunction(_far(kinds, sides), arrays, arrays["order"].size)
+        return RowFunction(_far(kinds, sides), arrays, count_pairs(arrays))
 
     return build
 
@@ -114,29 +107,29 @@ def off_height_rows(both: bool = True) -> PairRows:
 
 def _part_data(pair: ObjectPair) -> tuple[Sides, Arrays]:
     """Return the parts of a and of b, and their arrays."""
-    kinds: list[PartKinds] = []
+    types: list[PartTypes] = []
     arrays: Arrays = {}
     for side, root in (("a", 0), ("b", len(pair.a.frames))):
         positions = pair.shape_positions(side)
         frames = [pair.C.frames[pair.frames[i]] for i in positions]
         parts, data = bounded_parts(frames, f"box_{side}_")
-        kinds.append(parts)
+        types.append(parts)
         arrays |= data | {f"of_{parts.prefix}": np.array(positions)}
         arrays[f"root_{parts.prefix}"] = np.array(root)
-    return (kinds[0], kinds[1]), arrays
+    return (types[0], types[1]), arrays
 
 
 def _distance_and_size_data(
-    pair: ObjectPair,
+    pair: ObjectPair, rows: str
 ) -> tuple[PartPairKinds, Sides, Arrays]:
     """Return pairs of parts, the parts, and the arrays of both."""
     sides, arrays = _part_data(pair)
-    kinds, distance_arrays = pair_distance_data(pair)
+    kinds, distance_arrays = pair_distance_data(pair, rows)
     return kinds, sides, arrays | distance_arrays
 
 
 def _extent(
-    parts: PartKinds, R: jax.Array, p: jax.Array, axes: jax.Array, arrays: TracedArrays
+    parts: PartTypes, R: jax.Array, p: jax.Array, axes: jax.Array, arrays: TracedArrays
 ) -> tuple[Float[jax.Array, " n"], Float[jax.Array, " n"]]:
     """Return both ends of an object's bounding box along axes."""
     at = arrays[f"of_{parts.prefix}"]

@@ -1,8 +1,8 @@
-"""Convex parts of frames as arrays: their extents, and the distances between them.
+"""Convex parts of frames as arrays, and their extents.
 
-The functions take orientations R (m, 3, 3) and origins p (m, 3) of some frames. The
-kinds of the parts are static; their sizes and their poses in the frames are data, in
-arrays whose names begin with a prefix.
+The functions take orientations R (m, 3, 3) and origins p (m, 3) of some frames. Sizes
+and numbers of parts and their poses in the frames are data, in arrays whose names begin
+with a prefix; only classes of their numbers are static.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,59 +17,130 @@ from posewise import collision
 from posewise.collision.cores import support_function
 from posewise.collision.vec3_tuple import vector_components
 from posewise.compilation.arrays import Array
-from posewise.robots.contact.bodies import Bodies, concatenate_bodies, frame_bodies
-from posewise.robots.contact.body_pairs import CoreTypes, group_body_pairs, pack
+from posewise.compilation.capacity import Capacity, capacity_at_hand, capacity_class
+from posewise.robots.contact.body_table import (
+    CORES_BY_RANK,
+    HULL_RANK,
+    MIN_VERTICES,
+    PLANE_RANK,
+    BodyArrays,
+    bodies_of_frames,
+    make_core,
+    pad_vertices,
+)
 from posewise.robots.world.frame import Frame
 
 from ..errors import PredicateError
 from .world_feature import Arrays, TracedArrays
 
+PARKED_DISTANCE = 1e6
+"""Distance below its frame of a part that stands for none [m]: farther than any sight,
+so that it hides nothing."""
+
+
+class PartTypes(NamedTuple):
+    """Static properties of the bounded parts of some frames."""
+
+    prefix: str
+    """Prefix of the names of their arrays."""
+    has_hulls: bool
+    """Whether some may be hulls."""
+
 
 class PartKinds(NamedTuple):
     """Kinds of the convex parts of some frames, group by group."""
 
-    kinds: tuple[Any, ...]
-    """Type of the core of each group."""
+    ranks: tuple[int, ...]
+    """Rank of the cores of each group."""
     prefix: str
     """Prefix of the names of their arrays."""
 
 
-def bounded_parts(frames: Sequence[Frame], prefix: str) -> tuple[PartKinds, Arrays]:
+def bounded_parts(frames: Sequence[Frame], prefix: str) -> tuple[PartTypes, Arrays]:
     """Return the parts of frames, all of which are bounded, and their arrays.
+
+    Copies of the first part follow them, up to a class of capacity.
 
     Raises:
         PredicateError: for planes, which have no size.
     """
-    for frame in frames:
-        if any(group.kind[0] is collision.HalfSpace for group in frame_bodies(frame)):
-            raise PredicateError(
-                f"{frame.name!r} is a plane, which has no size to be relaxed; name a"
-                " bounded object."
-            )
-    return all_parts(frames, prefix)
+    bodies = bodies_of_frames(frames)
+    for i in bodies.frame[bodies.rank == PLANE_RANK]:
+        raise PredicateError(
+            f"{frames[i].name!r} is a plane, which has no size to be relaxed; name a"
+            " bounded object."
+        )
+    num_parts = capacity_class(len(bodies.rank), 1)
+    need = Capacity(frozenset(), (num_parts, vertex_class(bodies)))
+    num_parts, num_vertices = capacity_at_hand(("parts", prefix), need).counts
+    arrays = part_columns(bodies, num_vertices)
+    # Each part is the sum of a box, an ellipsoid, a ball, and a hull.
+    arrays["half"] = np.where((bodies.rank == HULL_RANK)[:, None], 0.0, bodies.half)
+    rows = np.minimum(np.arange(num_parts), len(bodies.rank)) % len(bodies.rank)
+    padded = {f"{prefix}{name}": x[rows] for name, x in arrays.items()}
+    return PartTypes(prefix, num_vertices > 0), padded
 
 
 def all_parts(frames: Sequence[Frame], prefix: str) -> tuple[PartKinds, Arrays]:
-    """Return the parts of frames, planes included, and their arrays."""
-    kinds: list[Any] = []
+    """Return the parts of frames, planes included, and their arrays.
+
+    Parts of one kind are one batch, so that a program has one computation per kind.
+    Each batch ends with points that are far away, up to a class of capacity.
+    """
+    bodies = bodies_of_frames(frames)
+    count = np.bincount(bodies.rank, minlength=len(CORES_BY_RANK))
+    classes = tuple(capacity_class(n, 1) if n else 0 for n in count.tolist())
+    need = Capacity(frozenset(), (*classes, vertex_class(bodies)))
+    *sizes, num_vertices = capacity_at_hand(("all parts", prefix), need).counts
     arrays: Arrays = {}
-    grouped: dict[Any, list[tuple[int, Bodies]]] = {}
-    for i, frame in enumerate(frames):
-        for group in frame_bodies(frame):
-            grouped.setdefault(group.kind, []).append((i, group))
-    # Parts of one kind are one batch, so that a program has one computation per kind.
-    for g, (kind, members) in enumerate(grouped.items()):
-        body = concatenate_bodies([group for _, group in members]).body
-        at = np.repeat([i for i, _ in members], [len(group) for _, group in members])
-        leaves = (*body.core, *body[1:], at)
-        arrays |= {f"{prefix}{g}_{k}": np.asarray(x) for k, x in enumerate(leaves)}
-        kinds.append(kind[0])
-    return PartKinds(tuple(kinds), prefix), arrays
+    ranks = tuple(np.flatnonzero(sizes).tolist())
+    for rank in ranks:
+        rows = np.flatnonzero(bodies.rank == rank)
+        missing = sizes[rank] - len(rows)
+        vertices = num_vertices if rank == HULL_RANK else 0
+        for name, x in part_columns(bodies, vertices).items():
+            absent = np.zeros((missing, *x.shape[1:]), x.dtype)
+            if name == "pose":
+                absent[..., :3], absent[..., 2, 3] = np.eye(3), -PARKED_DISTANCE
+            arrays[f"{prefix}{rank}_{name}"] = np.concatenate([x[rows], absent])
+    return PartKinds(ranks, prefix), arrays
 
 
-def count_parts(parts: PartKinds, arrays: Arrays) -> int:
-    """Return the number of parts."""
-    return sum(len(arrays[f"{parts.prefix}{g}_0"]) for g in range(len(parts.kinds)))
+def part_columns(bodies: BodyArrays, num_vertices: int) -> Arrays:
+    """Return the arrays of bodies as parts, one row for each.
+
+    Args:
+        bodies: the parts.
+        num_vertices: number of vertices of each part, zeros for those that are no
+            hulls; 0: none.
+    """
+    columns: Arrays = {
+        "at": bodies.frame,
+        "pose": bodies.pose,
+        "half": bodies.half,
+        "radii": bodies.radii,
+        "radius": bodies.radius,
+    }
+    if num_vertices:
+        none = np.zeros((1, num_vertices, 3))
+        vertices = pad_vertices(bodies.vertices, num_vertices)
+        # The row of a body that is no hull is -1.
+        columns["vertices"] = np.concatenate([vertices, none])[bodies.hull]
+    return columns
+
+
+def vertex_class(bodies: BodyArrays) -> int:
+    """Return the class of the number of vertices of hulls; 0 without hulls."""
+    if not len(bodies.vertices):
+        return 0
+    return capacity_class(bodies.vertices.shape[1], MIN_VERTICES)
+
+
+def count_parts(parts: PartTypes | PartKinds, arrays: Arrays) -> int:
+    """Return the number of parts, with those that fill up a class."""
+    if isinstance(parts, PartTypes):
+        return len(arrays[f"{parts.prefix}at"])
+    return sum(len(arrays[f"{parts.prefix}{rank}_at"]) for rank in parts.ranks)
 
 
 def posed_parts(
@@ -79,117 +150,67 @@ def posed_parts(
     arrays: TracedArrays,
 ) -> Iterator[collision.Body]:
     """Yield the parts at their poses in the world, one batch for each kind."""
-    for g, core in enumerate(parts.kinds):
-        n = len(core._fields)
-        *sizes, radius, R_part, p_part, at = (
-            arrays[f"{parts.prefix}{g}_{k}"] for k in range(n + 4)
-        )
-        R_frame = gather_rows(R, at)
-        centre = jnp.einsum("nij,nj->ni", R_frame, p_part) + gather_rows(p, at)
-        yield collision.Body(core(*sizes), radius, R_frame @ R_part, centre)
+    for rank in parts.ranks:
+        group = with_prefix(arrays, f"{parts.prefix}{rank}_")
+        core = part_core(CORES_BY_RANK[rank], group)
+        yield collision.Body(core, group["radius"], *part_poses(R, p, group))
+
+
+def part_core(core: type[collision.Core], arrays: TracedArrays) -> collision.Core:
+    """Return the cores of parts, all of one type; see `part_columns`."""
+    rows = np.arange(len(arrays["at"]))
+    vertices = arrays.get("vertices", np.zeros((0, 1, 3)))
+    return make_core(core, arrays["half"], arrays["radii"], rows, vertices)
+
+
+def part_poses(
+    R: Float[jax.Array, "m 3 3"], p: Float[jax.Array, "m 3"], arrays: TracedArrays
+) -> tuple[Float[jax.Array, "n 3 3"], Float[jax.Array, "n 3"]]:
+    """Return orientations and centres of parts in the world.
+
+    Args:
+        R: orientations of frames.
+        p: origins of frames.
+        arrays: with the frame of each part, "at", and its "pose" there (n, 3, 4).
+    """
+    R_frame, pose = gather_rows(R, arrays["at"]), arrays["pose"]
+    centre = jnp.einsum("nij,nj->ni", R_frame, pose[:, :, 3])
+    return R_frame @ pose[:, :, :3], centre + gather_rows(p, arrays["at"])
 
 
 def part_extents(
-    parts: PartKinds,
+    parts: PartTypes,
     R: Float[jax.Array, "m 3 3"],
     p: Float[jax.Array, "m 3"],
     axes: Float[jax.Array, "n 3"],
     arrays: TracedArrays,
 ) -> tuple[Float[jax.Array, "parts n"], Float[jax.Array, "parts n"]]:
     """Return lowest and highest coordinate of each part along axes of the world [m]."""
-    low: list[jax.Array] = []
-    high: list[jax.Array] = []
-    for body in posed_parts(parts, R, p, arrays):
-        middle = jnp.einsum("nj,aj->an", body.p, axes)
-        for sign, ends in ((-1.0, low), (1.0, high)):
-            # The extent along d is the support function h(d) = max over x of d·x.
-            d = jnp.einsum("nij,ai->naj", body.R, sign * axes)
-            far = support_function(body.core, vector_components(d)) + body.radius
-            ends.append((middle + sign * far).T)
-    return jnp.concatenate(low), jnp.concatenate(high)
+    group = with_prefix(arrays, parts.prefix)
+    R_part, centre = part_poses(R, p, group)
+    middle = jnp.einsum("nj,aj->an", centre, axes)
+    core = collision.BoxPlusEllipsoid(group["half"], group["radii"])
+    # The extent along d is the support function h(d) = max over x of d·x; those of the
+    # summands of a Minkowski sum add up.
+    d = vector_components(jnp.einsum("nij,ai->naj", R_part, axes))
+    symmetric = support_function(core, d) + group["radius"]
+    ends = []
+    for sign in (-1.0, 1.0):
+        far = symmetric
+        if parts.has_hulls:
+            hull = collision.Hull(group["vertices"])
+            far = far + support_function(hull, tuple(sign * x for x in d))
+        ends.append((middle + sign * far).T)
+    return ends[0], ends[1]
 
 
-class PartPairKinds(NamedTuple):
-    """Kinds of pairs of parts."""
-
-    kinds: CoreTypes
-    ordered: bool
-    """Whether pairs of parts are in the order of the pairs of frames."""
-
-
-def part_pairs(
-    frames: Sequence[Frame], pairs: Sequence[tuple[int, int]]
-) -> tuple[PartPairKinds, Arrays]:
-    """Return all pairs of parts of pairs of frames, and their arrays.
-
-    The array "order" has one entry for each pair of parts.
-
-    Raises:
-        PredicateError: when all parts are half-spaces, which have no distance.
-    """
-    groups = group_body_pairs(frames, pairs)
-    if pairs and not groups:
-        names = " and ".join(repr(frames[i].name) for i in pairs[0])
-        raise PredicateError(f"{names}: two half-spaces have no distance.")
-    kinds, arrays = pack(groups)
-    for g, group in enumerate(groups):
-        both = np.array(pairs)[group.pair]
-        flipped = group.is_flipped.astype(int)
-        rows = np.arange(len(both))
-        arrays[f"frame_a{g}"] = both[rows, flipped]
-        arrays[f"frame_b{g}"] = both[rows, 1 - flipped]
-    # Groups are by kind; a stable sort restores the order of the pairs of frames.
-    owner = np.concatenate([group.pair for group in groups])
-    order = np.argsort(owner, kind="stable")
-    ordered = np.array_equal(order, np.arange(len(order)))
-    return PartPairKinds(kinds, ordered), arrays | {"order": order}
-
-
-def part_distances(
-    kinds: PartPairKinds,
-    R: Float[jax.Array, "m 3 3"],
-    p: Float[jax.Array, "m 3"],
-    arrays: TracedArrays,
-) -> Float[jax.Array, " pairs"]:
-    """Return the signed distance of each pair of parts, in order of frame pairs [m]."""
-    return part_contacts(kinds, R, p, arrays).distance
-
-
-def part_contacts(
-    kinds: PartPairKinds,
-    R: Float[jax.Array, "m 3 3"],
-    p: Float[jax.Array, "m 3"],
-    arrays: TracedArrays,
-) -> collision.Contact:
-    """Return the contact of each pair of parts, in order of frame pairs.
-
-    Normals point to the part of the frame that comes first in its pair.
-    """
-    contacts = []
-    for g, types in enumerate(kinds.kinds):
-        sides = []
-        for side, core in zip("ab", types, strict=True):
-            at, n = arrays[f"frame_{side}{g}"], len(core._fields)
-            leaves = [arrays[f"{side}{g}_{k}"] for k in range(n + 3)]
-            R_frame = gather_rows(R, at)
-            origin = gather_rows(p, at)
-            origin = origin + jnp.einsum("nij,nj->ni", R_frame, leaves[n + 2])
-            sides.append(
-                collision.Body(
-                    core(*leaves[:n]), leaves[n], R_frame @ leaves[n + 1], origin
-                )
-            )
-        out = collision.contact(*sides)
-        # The narrow phase orders the two bodies by kind, so some pairs are swapped.
-        flipped = arrays[f"flipped{g}"][:, None]
-        on_a = jnp.where(flipped, out.point_b, out.point_a)
-        on_b = jnp.where(flipped, out.point_a, out.point_b)
-        normal = jnp.where(flipped, -out.normal, out.normal)
-        contacts.append(collision.Contact(out.distance, on_a, on_b, normal))
-    every = jax.tree.map(lambda *x: jnp.concatenate(x), *contacts)
-    if kinds.ordered:
-        return every
-    return jax.tree.map(lambda x: gather_rows(x, arrays["order"]), every)
+def with_prefix(arrays: TracedArrays, prefix: str) -> dict[str, Any]:
+    """Return the arrays whose names begin with a prefix, without it."""
+    return {
+        name.removeprefix(prefix): x
+        for name, x in arrays.items()
+        if name.startswith(prefix)
+    }
 
 
 def gather_rows(

@@ -20,7 +20,8 @@ from posewise.robots.world.frame import Frame, Geometry
 from ..margins import RAY_CLEARANCE
 from ..smooth_extrema import mellowmin_within
 from .object_features import ObjectPair, PairRows, RowFunction, mass_centre
-from .parts import PartPairKinds, gather_rows, part_distances, part_pairs
+from .part_pairs import PartPairKinds, count_pairs, part_distances, part_pairs
+from .parts import gather_rows
 from .world_feature import Arrays, TracedArrays
 
 DEFAULT_HIT_RANGE = 10.0
@@ -67,7 +68,7 @@ def ray_miss_rows(
 
     def build(pair: ObjectPair) -> RowFunction:
         kinds, arrays = ray_data(pair, directions, lengths, False)
-        parts = arrays["order"].size // (len(lengths) + 1)
+        parts = count_pairs(arrays) // (len(lengths) + 1)
         return RowFunction(_miss(kinds, origin), arrays, parts * len(lengths))
 
     return build
@@ -114,7 +115,7 @@ def ray_data(
     frames_b = [pair.C.frames[pair.frames[i]] for i in positions]
     n = len(rays) + 1
     pairs = [(i, n + j) for i in range(n) for j in range(len(frames_b))]
-    kinds, arrays = part_pairs([*rays, start, *frames_b], pairs)
+    kinds, arrays = part_pairs([*rays, start, *frames_b], pairs, "rays", groups=n)
     arrays |= {
         "turns": np.stack([_rotation_to(d) for d in directions]),
         "reach": lengths,

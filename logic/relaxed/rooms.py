@@ -34,7 +34,7 @@ from .object_features import (
     mass_centre,
     shape_positions,
 )
-from .parts import PartKinds, bounded_parts, gather_rows, part_extents
+from .parts import PartTypes, bounded_parts, gather_rows, part_extents
 from .world_feature import TracedArrays
 
 
@@ -136,7 +136,7 @@ def _sign(truth: bool) -> np.ndarray:
 
 
 @lru_cache(maxsize=256)
-def _in_room(parts: PartKinds) -> Callable[..., Any]:
+def _in_room(parts: PartTypes) -> Callable[..., Any]:
     def in_room(R: Any, p: Any, **arrays: Any) -> Any:
         # Exact except for the margin: walls themselves belong to neither side.
         at, level = arrays["solid"], jnp.eye(2, 3, dtype=p.dtype)

@@ -25,6 +25,7 @@ from ..smooth_extrema import largest, mellowmin_within, smallest, smoothstep
 from .object_features import GroupRows, RowFunction, shape_positions
 from .parts import (
     PartKinds,
+    PartTypes,
     all_parts,
     bounded_parts,
     count_parts,
@@ -150,7 +151,7 @@ def _visible(others: PartKinds) -> Callable[..., Any]:
             last[:, None] - arrays["far"],
             _hit_before_near(sight.ray, spread, turn, origin, arrays)[:, None],
         ]
-        if others.kinds:
+        if others.ranks:
             at = arrays["others"]
             bodies = posed_parts(others, gather_rows(R, at), gather_rows(p, at), arrays)
             clearance = spread * jnp.maximum(last, near) + RAY_CLEARANCE
@@ -301,7 +302,7 @@ def _segments(start: jax.Array, end: jax.Array, eye: jax.Array) -> Any:
 
 
 @lru_cache(maxsize=256)
-def _out_of_view(parts: PartKinds) -> Callable[..., Any]:
+def _out_of_view(parts: PartTypes) -> Callable[..., Any]:
     def out_of_view(R: Any, p: Any, **arrays: Any) -> Any:
         # Sound: a convex part beyond a side of the frustum has no point in it; the
         # mellowmin over sides is at least the minimum.

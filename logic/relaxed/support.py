@@ -27,7 +27,8 @@ from .object_features import (
     frame_position,
     mass_centre,
 )
-from .parts import PartPairKinds, gather_rows, part_distances, part_pairs
+from .part_pairs import PartPairKinds, part_distances, part_pairs
+from .parts import gather_rows
 from .rays import ray_hit_rows, ray_miss_rows
 
 SHEET_THICKNESS = 1e-6
@@ -112,7 +113,7 @@ def touching_support_rows(
         geometry = POINT_GEOMETRY if single else face
         frames.append(Frame("below", None, geometries=(geometry,)))
         pairs = [(i, len(positions)) for i in range(len(positions))]
-        kinds, arrays = part_pairs(frames, pairs)
+        kinds, arrays = part_pairs(frames, pairs, "touching support")
         # The support may be off b's surface by the tolerance with which it was
         # checked, and its box has a thickness: both count against the distance.
         least = tolerance - SUPPORT_SURFACE_TOLERANCE - SHEET_THICKNESS

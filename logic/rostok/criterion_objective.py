@@ -45,7 +45,7 @@ from ..relaxed.object_features import (
     mass_centre,
     shape_positions,
 )
-from ..relaxed.parts import PartPairKinds, part_contacts, part_pairs
+from ..relaxed.part_pairs import PartPairKinds, part_contacts, part_pairs
 from ..smooth_extrema import smallest
 from .criterion import Criterion
 from .errors import EventError
@@ -273,20 +273,10 @@ def _robot_object_pairs(
     pairs = [(i, j) for body in robot_frames for i in object_frames for j in body]
     C = groups[0].C
     frames = [C.frames[i] for group in groups for i in group.frames]
-    kinds, arrays = part_pairs(frames, pairs)
+    kinds, arrays = part_pairs(frames, pairs, "grasp")
     counts = [len(object_frames) * len(body) for body in robot_frames]
     body_of_pair = np.repeat(np.arange(len(robot_frames)), counts)
-    owner = _body_of_part_pairs(kinds, arrays, body_of_pair)
-    return kinds, arrays | {"owner": owner}
-
-
-def _body_of_part_pairs(
-    kinds: PartPairKinds, arrays: dict[str, np.ndarray], body_of_pair: np.ndarray
-) -> np.ndarray:
-    """Return the robot body of each pair of parts, in the order of part contacts."""
-    num_kinds = len(kinds.kinds)
-    pair = np.concatenate([arrays[f"pair{k}"] for k in range(num_kinds)])
-    return body_of_pair[pair[arrays["order"]]]
+    return kinds, arrays | {"owner": body_of_pair[arrays["frame_pair"]]}
 
 
 def _gap_function(groups: tuple[FrameGroup, ...]) -> Any:
@@ -320,6 +310,7 @@ def _offset_rows(kinds: PartPairKinds) -> Any:
     def offset(R: Any, p: Any, **arrays: Any) -> Any:
         witnesses = part_contacts(kinds, R, p, arrays)
         weights = jax.nn.sigmoid(-witnesses.distance / CONTACT_SMOOTHING_LENGTH)
+        weights = jnp.where(arrays["is_copy"], 0.0, weights)
         offsets = witnesses.point_a - mass_centre(R, p, arrays)
         return weights @ offsets / (weights.sum() + MIN_WEIGHT_SUM)
 

@@ -9,7 +9,8 @@ from typing import Any, Protocol, TypeAlias, Unpack, runtime_checkable
 import numpy as np
 from jaxtyping import Float
 
-from posewise.features import FS, Feature
+from posewise.features import Feature
+from posewise.features.collisions import ROWS_WITH_ROOM
 from posewise.robots.config import Config
 from posewise.robots.errors import ProblemWarning
 from posewise.robots.typing import FrameName, Frames
@@ -238,5 +239,5 @@ def _avoid_collisions(komo: KOMO, names: Sequence[str]) -> None:
     involved = {name for pair in world.collision_pairs() for name in pair}
     if involved & set(moving):
         komo.add_objective(
-            None, FS.collisionRows, moving, OT.ineq, name="no collisions"
+            None, Feature(ROWS_WITH_ROOM, moving), type=OT.ineq, name="no collisions"
         )

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from posewise.compilation.capacity import common_capacities
+from posewise.compilation.capacity import make_tables
 from posewise.features.custom_symbol import tracing_once
 from posewise.features.quaternion_targets import unit_target
 from posewise.robots.validation import float_array, require_finite
@@ -22,6 +22,7 @@ from ..problem_spec import (
     ProblemSpec,
     compile_chain,
     mode_sequence,
+    program_purpose,
 )
 
 
@@ -115,14 +116,17 @@ def _compile_alike(specs: Sequence[ProblemSpec]) -> list[CompiledProblem]:
     Raises:
         ObjectiveError: for worlds that differ in more than what is data.
     """
-    with common_capacities():
-        compiled = _with_equal_frames(specs, [compile_chain(spec) for spec in specs])
-        if _odd_one(compiled) is None:
-            return compiled
-        # Now the room that all of them need is known.
+
+    def compile_again() -> list[CompiledProblem]:
         for spec in specs:
             spec.cache.compiled = LastResult()
-        compiled = _with_equal_frames(specs, [compile_chain(spec) for spec in specs])
+        return [compile_chain(spec) for spec in specs]
+
+    compiled = _with_equal_frames(specs, [compile_chain(spec) for spec in specs])
+    if _odd_one(compiled) is None:
+        return compiled
+    together = make_tables(program_purpose(specs[0]), compile_again)
+    compiled = _with_equal_frames(specs, together)
     if (odd := _odd_one(compiled)) is not None:
         raise ObjectiveError(
             f"worlds[{odd}] has another structure than worlds[0]: other joints, or"

@@ -51,13 +51,14 @@ NO_PAIR_NUMBER = -1
 """Number in place of a `PairKind` where a list has no pair (index). Larger ones are
 kinds."""
 
-_BOX, _ROUND, _HULL, _PLANE = range(4)
-_CORE_RANK = {
-    collision.Box: _BOX,
-    collision.BoxPlusEllipsoid: _ROUND,
-    collision.Hull: _HULL,
-    collision.HalfSpace: _PLANE,
-}
+CORES_BY_RANK: tuple[type[collision.Core], ...] = (
+    collision.Box,
+    collision.BoxPlusEllipsoid,
+    collision.Hull,
+    collision.HalfSpace,
+)
+"""Types of cores by their rank: of a pair of bodies the lower one comes first."""
+_BOX, _ROUND, HULL_RANK, PLANE_RANK = range(4)
 _KIND_OF_RANKS = np.full((4, 4), NO_PAIR_NUMBER)
 """Kind of a pair of bodies of two ranks, the lower first; half-spaces have no distance
 from each other."""
@@ -72,7 +73,7 @@ _KIND_OF_RANKS[_ROUND, _ROUND:] = [
     PairKind.ROUND_HULL,
     PairKind.ROUND_PLANE,
 ]
-_KIND_OF_RANKS[_HULL, _HULL:] = [PairKind.HULLS, PairKind.HULL_PLANE]
+_KIND_OF_RANKS[HULL_RANK, HULL_RANK:] = [PairKind.HULLS, PairKind.HULL_PLANE]
 CORES_OF_KIND: dict[PairKind, tuple[Any, Any]] = {
     PairKind.BOXES: (collision.Box, collision.Box),
     PairKind.ROUND: (collision.BoxPlusEllipsoid, collision.BoxPlusEllipsoid),
@@ -135,10 +136,7 @@ def body_pairs(frames: Sequence[Frame], pairs: Int[np.ndarray, "n 2"]) -> BodyPa
         ConfigError: for a frame without collision shapes, or the world.
     """
     pairs = np.asarray(pairs, int).reshape(-1, 2)
-    involved = np.unique(pairs).tolist()
-    bodies = _concatenate(
-        [(i, _frame_arrays(solid_frame(frames, i))) for i in involved]
-    )
+    bodies = bodies_of_frames(frames, np.unique(pairs).tolist())
     first = np.searchsorted(bodies.frame, np.arange(len(frames) + 1))
     count = np.diff(first)
     # Pair after pair: every body of the first frame with every one of the second.
@@ -158,6 +156,18 @@ def body_pairs(frames: Sequence[Frame], pairs: Int[np.ndarray, "n 2"]) -> BodyPa
     is_box = (kind == PairKind.HULLS) & (bodies.rank[a] == _BOX)
     bodies = _with_corners(bodies, np.unique(a[is_box]))
     return BodyPairTable(bodies, kind, a, b, pair, is_flipped)
+
+
+def bodies_of_frames(
+    frames: Sequence[Frame], chosen: Sequence[int] | None = None
+) -> BodyArrays:
+    """Return the bodies of some frames (indices), or of all, frame after frame.
+
+    Raises:
+        ConfigError: for a frame without collision shapes, or the world.
+    """
+    indices = range(len(frames)) if chosen is None else chosen
+    return _concatenate([(i, _frame_arrays(solid_frame(frames, i))) for i in indices])
 
 
 def solid_frame(frames: Sequence[Frame], index: int) -> Frame:
@@ -227,7 +237,7 @@ def _group_arrays(group: Bodies) -> BodyArrays:
     return BodyArrays(
         frame=np.zeros(n, int),
         number=group.number,
-        rank=np.full(n, _CORE_RANK[type(core)]),
+        rank=np.full(n, CORES_BY_RANK.index(type(core))),
         pose=np.concatenate([body.R, body.p[:, :, None]], -1),
         half=half,
         radii=radii,

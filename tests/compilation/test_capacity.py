@@ -8,9 +8,9 @@ import pytest
 import posewise as pw
 from posewise.compilation.capacity import (
     Capacity,
-    capacities_for,
     capacity_at_hand,
     capacity_class,
+    make_tables,
 )
 from posewise.features.pairs.tables import NAMED_SIZES, WORLD_SIZES, table_of_frames
 
@@ -70,12 +70,36 @@ def test_a_larger_capacity_serves_until_a_smaller_one_is_there():
 def test_what_one_program_is_compiled_for_is_not_at_hand_for_another():
     small, large = Capacity(frozenset({0}), (4,)), Capacity(frozenset({0, 1}), (16,))
     key = object()
-    with capacities_for("path"):
-        capacity_at_hand(key, large)
-    with capacities_for("pose"):
-        assert capacity_at_hand(key, small) == small
-    with capacities_for("path"):
-        assert capacity_at_hand(key, small) == large
+    path, pose = object(), object()
+    make_tables(path, lambda: capacity_at_hand(key, large))
+    assert make_tables(pose, lambda: capacity_at_hand(key, small)) == small
+    assert make_tables(path, lambda: capacity_at_hand(key, small)) == large
+
+
+def test_all_tables_of_a_program_are_for_the_same_room():
+    """Programs with many tables are few: those that were compiled before."""
+    path = object()
+
+    def tables(*counts: int) -> list[int]:
+        needs = [Capacity(frozenset(), (count,)) for count in counts]
+        made = make_tables(
+            path, lambda: [*map(capacity_at_hand, range(len(needs)), needs)]
+        )
+        return [capacity.counts[0] for capacity in made]
+
+    assert tables(4, 4) == [4, 4]
+    assert tables(4, 16) == [4, 16]
+    assert tables(16, 4) == [16, 16]  # room for all that there has been
+    assert tables(4, 4) == [4, 4]
+    assert tables(4, 16) == [4, 16]
+    assert tables(16, 16) == [16, 16]
+
+
+def test_two_tables_of_one_name_have_one_size():
+    path, counts = object(), (4, 16, 4)
+    needs = [Capacity(frozenset(), (count,)) for count in counts]
+    made = make_tables(path, lambda: [capacity_at_hand("rows", n) for n in needs])
+    assert [capacity.counts for capacity in made] == [(16,)] * 3
 
 
 @pytest.mark.parametrize("count, expected", [(0, 4), (4, 4), (5, 16), (17, 64)])
