@@ -11,7 +11,6 @@ from .cores import Core as Core
 from .cores import HalfSpace as HalfSpace
 from .cores import Hull as Hull
 from .cores import Segment as Segment
-from .cores import as_box_plus_ellipsoid as as_box_plus_ellipsoid
 from .cores import box_as_hull as box_as_hull
 from .cores import pad_hull as pad_hull
 from .grid import Grid as Grid

@@ -152,22 +152,6 @@ def support_function(core: Core, d: Vector) -> Scalar:
     raise TypeError(f"{type(core).__name__} has no support function.")
 
 
-def as_box_plus_ellipsoid(core: Core) -> BoxPlusEllipsoid:
-    """Return a segment or a box as a `BoxPlusEllipsoid` with radii of zero."""
-    match core:
-        case Segment(half):
-            zero = np.zeros_like(half)
-            half = np.stack([zero, zero, half], -1)
-        case Box(half):
-            half = np.asarray(half)
-        case _:
-            raise TypeError(
-                f"as_box_plus_ellipsoid: got a {type(core).__name__}, expected a"
-                " Segment or a Box."
-            )
-    return BoxPlusEllipsoid(half, np.zeros_like(half))
-
-
 def pad_hull(hull: Hull, count: int) -> Hull:
     """Return hulls with copies of their first vertex, up to a number of vertices.
 

@@ -74,7 +74,7 @@ class Program:
         self.rooms = _rooms[purpose]
         self.index = 0
         self.is_new = False
-        """Whether the last room is for this program."""
+        """If the last room is for this program."""
         self.answers: list[tuple[Hashable, Capacity]] = []
         self.attempt = object()
         """Changes with each attempt to make the tables."""
@@ -146,10 +146,10 @@ def make_tables(purpose: Hashable, make: Callable[[], T]) -> T:
     token = _program.set(program)
     try:
         while True:
-            made = make()
+            tables = make()
             if program.is_settled:
                 program.keep()
-                return made
+                return tables
             program.try_again()
     finally:
         _program.reset(token)

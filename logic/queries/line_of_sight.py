@@ -139,12 +139,12 @@ def _sight_rows(camera: Camera | None, shrink: float) -> PairRows:
         eye = len(pair.a.frames)
         others = list(range(eye + 1, len(pair.frames)))
         others = [i for i in others if has_collision_shape(pair.C, pair.frames[i])]
-        parts, arrays = all_parts([pair.C.frames[pair.frames[i]] for i in others], "b")
+        frames = [pair.C.frames[pair.frames[i]] for i in others]
+        parts, arrays = all_parts(frames, others, "b")
         arrays |= {
             "corners": corners,
             "shrink": np.array(shrink),
             "of_a": np.array(positions),
-            "of_b": np.array(others, int),
             "eye": np.array([eye]),
         }
         view_rows = 0
@@ -253,8 +253,7 @@ def _sight_function(parts: PartKinds, frustum: bool) -> Callable[..., Any]:
             rows.append(_too_thin(inside, depth, arrays)[None])
         shrunk = middle + arrays["shrink"] * (around - middle)
         hull = jnp.concatenate([jnp.zeros_like(middle), shrunk], 1)
-        edges, at = R_a.swapaxes(1, 2), arrays["of_b"]
-        bodies = posed_parts(parts, gather_rows(R, at), gather_rows(p, at), arrays)
+        edges, bodies = R_a.swapaxes(1, 2), posed_parts(parts, R, p, arrays)
         for body in bodies:
             relative = body._replace(p=body.p - eye)
             clearance = sight_clearances(hull, edges, relative)

@@ -84,9 +84,9 @@ def in_box_rows(own_axes: bool) -> PairRows:
     def build(pair: ObjectPair) -> RowFunction:
         positions = pair.shape_positions("b")
         frames = [pair.C.frames[pair.frames[i]] for i in positions]
-        parts, arrays = bounded_parts(frames, "b")
+        parts, arrays = bounded_parts(frames, positions, "b")
         arrays |= pair.mass_arrays() | axes_data(pair, own_axes)
-        return RowFunction(_in_box(parts), arrays | {"theirs": np.array(positions)}, 6)
+        return RowFunction(_in_box(parts), arrays, 6)
 
     return build
 
@@ -156,9 +156,8 @@ def _not_surrounded(kinds: PartPairKinds) -> Callable[..., Any]:
 def _in_box(parts: PartTypes) -> Callable[..., Any]:
     def in_bounding_box(R: Any, p: Any, **arrays: Any) -> Any:
         # Exact: the box is that of the support functions of all parts.
-        at, axes = arrays["theirs"], reference_axes(R, arrays).T
-        R_at, p_at = gather_rows(R, at), gather_rows(p, at)
-        low, high = part_extents(parts, R_at, p_at, axes, arrays)
+        axes = reference_axes(R, arrays).T
+        low, high = part_extents(parts, R, p, axes, arrays)
         here = axes @ mass_centre(R, p, arrays)
         return jnp.concatenate([here - largest(high), smallest(low) - here])
 

@@ -112,9 +112,9 @@ def _part_data(pair: ObjectPair) -> tuple[Sides, Arrays]:
     for side, root in (("a", 0), ("b", len(pair.a.frames))):
         positions = pair.shape_positions(side)
         frames = [pair.C.frames[pair.frames[i]] for i in positions]
-        parts, data = bounded_parts(frames, f"box_{side}_")
+        parts, data = bounded_parts(frames, positions, f"box_{side}_")
         types.append(parts)
-        arrays |= data | {f"of_{parts.prefix}": np.array(positions)}
+        arrays |= data
         arrays[f"root_{parts.prefix}"] = np.array(root)
     return (types[0], types[1]), arrays
 
@@ -132,9 +132,7 @@ def _extent(
     parts: PartTypes, R: jax.Array, p: jax.Array, axes: jax.Array, arrays: TracedArrays
 ) -> tuple[Float[jax.Array, " n"], Float[jax.Array, " n"]]:
     """Return both ends of an object's bounding box along axes."""
-    at = arrays[f"of_{parts.prefix}"]
-    R_at, p_at = gather_rows(R, at), gather_rows(p, at)
-    low, high = part_extents(parts, R_at, p_at, axes, arrays)
+    low, high = part_extents(parts, R, p, axes, arrays)
     return smallest(low), largest(high)
 
 
@@ -149,7 +147,7 @@ def _near_distance(
         axes = gather_rows(R, root[None])[0].T
         low, high = _extent(parts, R, p, axes, arrays)
         edges.append(jnp.mean(high - low))
-    return arrays["nearness"] * (edges[0] + edges[1]) / 2
+    return jnp.multiply(arrays["nearness"], (edges[0] + edges[1]) / 2)
 
 
 @lru_cache(maxsize=256)
@@ -198,9 +196,7 @@ def _height_offsets(
     up = jnp.array([[0.0, 0.0, 1.0]], p.dtype)
     offsets = []
     for parts, other in ((sides[1], "a"), (sides[0], "b"))[: 1 + both]:
-        at = arrays[f"of_{parts.prefix}"]
-        R_at, p_at = gather_rows(R, at), gather_rows(p, at)
-        low, high = part_extents(parts, R_at, p_at, up, arrays)
+        low, high = part_extents(parts, R, p, up, arrays)
         z = mass_centre(R, p, arrays, other)[2]
         # At most 0 exactly where the plane at height z cuts the part.
         offsets.append(jnp.maximum(low[:, 0] - z, z - high[:, 0]))

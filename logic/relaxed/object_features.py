@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
+from posewise.compilation.capacity import Capacity, capacity_at_hand, capacity_class
 from posewise.features import Feature
 from posewise.features.symbol import Symbol
 from posewise.robots.config import Config
@@ -117,10 +118,13 @@ def mass_arrays(
         side: suffix that distinguishes its arrays from those of other groups.
     """
     fractions, points = mass_fractions(group, root_only)
+    need = Capacity(frozenset(), (capacity_class(len(fractions), 1),))
+    (count,) = capacity_at_hand(("mass", side), need).counts
+    missing = count - len(fractions)
     return {
-        f"shares_{side}": fractions,
-        f"points_{side}": points,
-        f"places_{side}": first + np.arange(len(fractions)),
+        f"shares_{side}": np.pad(fractions, (0, missing)),
+        f"points_{side}": np.pad(points, ((0, missing), (0, 0))),
+        f"places_{side}": first + np.arange(count) % len(fractions),
     }
 
 
@@ -135,7 +139,7 @@ def mass_centre(
     at = arrays[f"places_{side}"]
     points = jnp.einsum("nij,nj->ni", gather_rows(R, at), arrays[f"points_{side}"])
     points = points + gather_rows(p, at)
-    return arrays[f"shares_{side}"] @ points
+    return jnp.matmul(arrays[f"shares_{side}"], points)
 
 
 def with_point(build: PairRows, point: Float[np.ndarray, "3"]) -> PairRows:
@@ -172,10 +176,19 @@ def feature_on_frames(groups: Sequence[FrameGroup], build: GroupRows) -> Feature
         roots = [C.frames[part[0]].name if part else "" for part in frames]
         named = zip(roots, frames, strict=True)
         fn, arrays, dim = build(tuple(FrameGroup(C, *entry) for entry in named))
-        return _symbol(fn, dim), indices, arrays
+        return _symbol(fn, dim), _with_copies(indices, fn.__name__), arrays
 
     names = [C.frames[i].name for group in groups for i in group.frames]
     return world_feature(names, resolve)
+
+
+def _with_copies(indices: Int[np.ndarray, " n"], rows: str) -> Int[np.ndarray, " m"]:
+    """Return frames and copies of the last one, for a program that serves more."""
+    if not len(indices):
+        return indices
+    need = Capacity(frozenset(), (capacity_class(len(indices), 1),))
+    (count,) = capacity_at_hand(("frames", rows), need).counts
+    return np.pad(indices, (0, count - len(indices)), mode="edge")
 
 
 @lru_cache(maxsize=512)

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from posewise import collision
+from posewise.compilation.arrays import Array
 from posewise.compilation.capacity import Capacity, capacity_at_hand, capacity_class
 from posewise.robots.contact.body_table import (
     CORES_OF_KIND,
@@ -140,7 +141,7 @@ def part_contacts(
 
 
 def _where(
-    mask: Bool[jax.Array, " n"], a: collision.Contact, b: collision.Contact
+    mask: Bool[Array, " n"], a: collision.Contact, b: collision.Contact
 ) -> collision.Contact:
     def select(x: jax.Array, y: jax.Array) -> jax.Array:
         return jnp.where(mask.reshape(-1, *[1] * (x.ndim - 1)), x, y)

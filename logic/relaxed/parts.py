@@ -56,10 +56,17 @@ class PartKinds(NamedTuple):
     """Prefix of the names of their arrays."""
 
 
-def bounded_parts(frames: Sequence[Frame], prefix: str) -> tuple[PartTypes, Arrays]:
+def bounded_parts(
+    frames: Sequence[Frame], positions: Sequence[int], prefix: str
+) -> tuple[PartTypes, Arrays]:
     """Return the parts of frames, all of which are bounded, and their arrays.
 
     Copies of the first part follow them, up to a class of capacity.
+
+    Args:
+        frames: with the parts.
+        positions: of these frames among those whose poses are given later.
+        prefix: of the names of the arrays.
 
     Raises:
         PredicateError: for planes, which have no size.
@@ -74,6 +81,7 @@ def bounded_parts(frames: Sequence[Frame], prefix: str) -> tuple[PartTypes, Arra
     need = Capacity(frozenset(), (num_parts, vertex_class(bodies)))
     num_parts, num_vertices = capacity_at_hand(("parts", prefix), need).counts
     arrays = part_columns(bodies, num_vertices)
+    arrays["at"] = np.array(positions)[bodies.frame]
     # Each part is the sum of a box, an ellipsoid, a ball, and a hull.
     arrays["half"] = np.where((bodies.rank == HULL_RANK)[:, None], 0.0, bodies.half)
     rows = np.minimum(np.arange(num_parts), len(bodies.rank)) % len(bodies.rank)
@@ -81,11 +89,18 @@ def bounded_parts(frames: Sequence[Frame], prefix: str) -> tuple[PartTypes, Arra
     return PartTypes(prefix, num_vertices > 0), padded
 
 
-def all_parts(frames: Sequence[Frame], prefix: str) -> tuple[PartKinds, Arrays]:
+def all_parts(
+    frames: Sequence[Frame], positions: Sequence[int], prefix: str
+) -> tuple[PartKinds, Arrays]:
     """Return the parts of frames, planes included, and their arrays.
 
     Parts of one kind are one batch, so that a program has one computation per kind.
     Each batch ends with points that are far away, up to a class of capacity.
+
+    Args:
+        frames: with the parts.
+        positions: of these frames among those whose poses are given later.
+        prefix: of the names of the arrays.
     """
     bodies = bodies_of_frames(frames)
     count = np.bincount(bodies.rank, minlength=len(CORES_BY_RANK))
@@ -94,11 +109,13 @@ def all_parts(frames: Sequence[Frame], prefix: str) -> tuple[PartKinds, Arrays]:
     *sizes, num_vertices = capacity_at_hand(("all parts", prefix), need).counts
     arrays: Arrays = {}
     ranks = tuple(np.flatnonzero(sizes).tolist())
+    place = np.array(positions, int)
     for rank in ranks:
         rows = np.flatnonzero(bodies.rank == rank)
         missing = sizes[rank] - len(rows)
         vertices = num_vertices if rank == HULL_RANK else 0
-        for name, x in part_columns(bodies, vertices).items():
+        columns = part_columns(bodies, vertices) | {"at": place[bodies.frame]}
+        for name, x in columns.items():
             absent = np.zeros((missing, *x.shape[1:]), x.dtype)
             if name == "pose":
                 absent[..., :3], absent[..., 2, 3] = np.eye(3), -PARKED_DISTANCE
@@ -214,7 +231,7 @@ def with_prefix(arrays: TracedArrays, prefix: str) -> dict[str, Any]:
 
 
 def gather_rows(
-    x: Float[jax.Array, "m ..."], at: Int[Array, " n"]
+    x: Float[Array, "m ..."], at: Int[Array, " n"]
 ) -> Float[jax.Array, "n ..."]:
     """Return x[at], computed as a product with a one-hot matrix."""
     # The reverse derivative of an index is a scatter, which is slow on CPUs and under

@@ -89,7 +89,7 @@ def axes_data(pair: ObjectPair, own_axes: bool) -> Arrays:
 
 def reference_axes(R: jax.Array, arrays: TracedArrays) -> jax.Array:
     """Return the orientation of b's root frame, or of the world."""
-    own = arrays["own"]
+    own = jnp.asarray(arrays["own"])
     R_root = gather_rows(R, arrays["root"][None])[0]
     return own * R_root + (1 - own) * jnp.eye(3, dtype=R.dtype)
 
@@ -111,15 +111,12 @@ def ray_data(
         for i, length in enumerate(lengths)
     ]
     start = Frame("start", None, geometries=(Geometry(Marker()),))
-    positions = pair.shape_positions("b")
-    frames_b = [pair.C.frames[pair.frames[i]] for i in positions]
-    n = len(rays) + 1
-    pairs = [(i, n + j) for i in range(n) for j in range(len(frames_b))]
-    kinds, arrays = part_pairs([*rays, start, *frames_b], pairs, "rays", groups=n)
+    frames, n = [pair.C.frames[i] for i in pair.frames], len(rays) + 1
+    pairs = [(i, n + j) for i in range(n) for j in pair.shape_positions("b")]
+    kinds, arrays = part_pairs([*rays, start, *frames], pairs, "rays", groups=n)
     arrays |= {
         "turns": np.stack([_rotation_to(d) for d in directions]),
         "reach": lengths,
-        "theirs": np.array(positions),
     }
     return kinds, arrays | pair.mass_arrays() | axes_data(pair, own_axes)
 
@@ -136,10 +133,8 @@ def ray_part_distances(
     R_rays = reference_axes(R, arrays) @ arrays["turns"]
     # A capsule is centred, so the middle of the ray is half its length ahead.
     middle = start + R_rays[:, :, 2] * (arrays["reach"] / 2)[:, None]
-    at = arrays["theirs"]
-    eye = jnp.eye(3, dtype=R.dtype)[None]
-    R_all = jnp.concatenate([R_rays, eye, gather_rows(R, at)])
-    p_all = jnp.concatenate([middle, start[None], gather_rows(p, at)])
+    R_all = jnp.concatenate([R_rays, jnp.eye(3, dtype=R.dtype)[None], R])
+    p_all = jnp.concatenate([middle, start[None], p])
     d = part_distances(kinds, R_all, p_all, arrays).reshape(len(R_rays) + 1, -1)
     return d[:-1], d[-1]
 

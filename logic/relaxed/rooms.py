@@ -89,9 +89,9 @@ def in_room_rows(walls: Float[np.ndarray, "walls 2 2"], truth: bool) -> GroupRow
         (group,) = groups
         positions = shape_positions(group, 0)
         frames = [group.C.frames[group.frames[i]] for i in positions]
-        parts, arrays = bounded_parts(frames, "a")
+        parts, arrays = bounded_parts(frames, positions, "a")
         arrays |= {"walls": walls, "sign": _sign(truth)}
-        return RowFunction(_in_room(parts), arrays | {"solid": np.array(positions)}, 1)
+        return RowFunction(_in_room(parts), arrays, 1)
 
     return build
 
@@ -139,9 +139,8 @@ def _sign(truth: bool) -> np.ndarray:
 def _in_room(parts: PartTypes) -> Callable[..., Any]:
     def in_room(R: Any, p: Any, **arrays: Any) -> Any:
         # Exact except for the margin: walls themselves belong to neither side.
-        at, level = arrays["solid"], jnp.eye(2, 3, dtype=p.dtype)
-        R_at, p_at = gather_rows(R, at), gather_rows(p, at)
-        low, high = part_extents(parts, R_at, p_at, level, arrays)
+        level = jnp.eye(2, 3, dtype=p.dtype)
+        low, high = part_extents(parts, R, p, level, arrays)
         middle = (smallest(low) + largest(high)) / 2
         depth = arrays["sign"] * depth_inside(middle, arrays["walls"])
         return (STRICT_MARGIN - depth)[None]
@@ -159,7 +158,7 @@ def _depths(R: Any, p: Any, arrays: TracedArrays) -> Float[jax.Array, "2 pairs"]
     centre = mass_centre(R, p, arrays)[:2]
     origin = gather_rows(p, arrays["root"][None])[0, :2]
     depths = jax.vmap(depth_inside, (None, 0))
-    pairs = arrays["pairs"]
+    pairs = jnp.asarray(arrays["pairs"])
     return jnp.stack([depths(centre, pairs[:, 0]), depths(origin, pairs[:, 1])])
 
 

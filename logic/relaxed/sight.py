@@ -68,11 +68,14 @@ def visible_rows(camera: Camera, error: float) -> GroupRows:
             )
         owner, targets = found
         first = len(a.frames) + 1
-        others, arrays = all_parts([rest.C.frames[i] for i in rest.frames], "other")
+        others, arrays = all_parts(
+            [rest.C.frames[i] for i in rest.frames],
+            range(first, first + len(rest.frames)),
+            "other",
+        )
         arrays |= targets._asdict() | {"at": np.array(positions)[owner]}
         arrays["scale"] = np.median(targets.semi_axes, 1)
         arrays |= _camera_arrays(camera, a) | {"error": np.array(float(error))}
-        arrays["others"] = first + np.arange(len(rest.frames))
         return RowFunction(_visible(others), arrays, 1)
 
     return build
@@ -104,9 +107,9 @@ def out_of_view_rows(camera: Camera, error: float) -> GroupRows:
         a = groups[0]
         positions = shape_positions(a, 0)
         frames = [a.C.frames[a.frames[i]] for i in positions]
-        parts, arrays = bounded_parts(frames, "part")
+        parts, arrays = bounded_parts(frames, positions, "part")
         arrays |= _camera_arrays(camera, a) | {"error": np.array(float(error))}
-        arrays |= {"solid": np.array(positions), "sides": normals, "beyond": offsets}
+        arrays |= {"sides": normals, "beyond": offsets}
         return RowFunction(_out_of_view(parts), arrays, count_parts(parts, arrays))
 
     return build
@@ -152,8 +155,7 @@ def _visible(others: PartKinds) -> Callable[..., Any]:
             _hit_before_near(sight.ray, spread, turn, origin, arrays)[:, None],
         ]
         if others.ranks:
-            at = arrays["others"]
-            bodies = posed_parts(others, gather_rows(R, at), gather_rows(p, at), arrays)
+            bodies = posed_parts(others, R, p, arrays)
             clearance = spread * jnp.maximum(last, near) + RAY_CLEARANCE
             start, end = (p_eye + x @ R_eye.T for x in (start, end))
             demands += _hidden(start, end, p_eye, clearance, bodies)
@@ -306,10 +308,9 @@ def _out_of_view(parts: PartTypes) -> Callable[..., Any]:
     def out_of_view(R: Any, p: Any, **arrays: Any) -> Any:
         # Sound: a convex part beyond a side of the frustum has no point in it; the
         # mellowmin over sides is at least the minimum.
-        eye, at = arrays["eye"], arrays["solid"]
+        eye = arrays["eye"]
         axes = arrays["sides"] @ gather_rows(R, eye)[0].T
-        R_at, p_at = gather_rows(R, at), gather_rows(p, at)
-        low, _ = part_extents(parts, R_at, p_at, axes, arrays)
+        low, _ = part_extents(parts, R, p, axes, arrays)
         beyond = low - axes @ gather_rows(p, eye)[0]
         return mellowmin_within((arrays["beyond"] - beyond).T, arrays["error"])
 

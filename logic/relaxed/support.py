@@ -108,18 +108,16 @@ def touching_support_rows(
 
     def build(pair: ObjectPair) -> RowFunction:
         positions = pair.shape_positions("a")
-        frames = [pair.C.frames[pair.frames[i]] for i in positions]
-        single = sum(len(g) for frame in frames for g in frame_bodies(frame)) == 1
-        geometry = POINT_GEOMETRY if single else face
-        frames.append(Frame("below", None, geometries=(geometry,)))
-        pairs = [(i, len(positions)) for i in range(len(positions))]
-        kinds, arrays = part_pairs(frames, pairs, "touching support")
+        frames = [pair.C.frames[i] for i in pair.frames]
+        single = sum(len(g) for i in positions for g in frame_bodies(frames[i])) == 1
+        below = Frame("below", None, geometries=(POINT_GEOMETRY if single else face,))
+        pairs = [(1 + i, 0) for i in positions]
+        kinds, arrays = part_pairs([below, *frames], pairs, "touching support")
         # The support may be off b's surface by the tolerance with which it was
         # checked, and its box has a thickness: both count against the distance.
         least = tolerance - SUPPORT_SURFACE_TOLERANCE - SHEET_THICKNESS
         arrays |= pair.mass_arrays() | {"region": at, "planes": region.planes}
-        arrays |= {"at": np.array(positions), "least": np.array(least)}
-        arrays |= {"error": np.array(error)}
+        arrays |= {"least": np.array(least), "error": np.array(error)}
         return RowFunction(_touching_support(kinds, single), arrays, 1)
 
     return build
@@ -156,7 +154,7 @@ def _above(R: Any, p: Any, **arrays: Any) -> Any:
 @lru_cache(maxsize=256)
 def _touching_support(kinds: PartPairKinds, single: bool) -> Callable[..., Any]:
     def touching_support(R: Any, p: Any, **arrays: Any) -> Any:
-        at, plane = arrays["at"], arrays["planes"][0]
+        plane = arrays["planes"][0]
         R_region, place = (gather_rows(x, arrays["region"][None])[0] for x in (R, p))
         if single:
             # The point of the support's plane straight below the centre.
@@ -164,8 +162,8 @@ def _touching_support(kinds: PartPairKinds, single: bool) -> Callable[..., Any]:
             height = normal @ (here - place) - plane[3]
             drop = height / jnp.maximum(normal[2], MIN_NORMAL_Z)
             place = here - drop * jnp.array([0.0, 0.0, 1.0], p.dtype)
-        R_all = jnp.concatenate([gather_rows(R, at), R_region[None]])
-        p_all = jnp.concatenate([gather_rows(p, at), place[None]])
+        R_all = jnp.concatenate([R_region[None], R])
+        p_all = jnp.concatenate([place[None], p])
         # Sound: the distance to b is at most that to a point of its support.
         d = part_distances(kinds, R_all, p_all, arrays)
         return (mellowmin_within(d, arrays["error"]) - arrays["least"])[None]

@@ -49,10 +49,6 @@ class Bodies:
             self, body=collision.Body(core, *others), number=self.number[indices]
         )
 
-    def with_core(self, core: collision.Core) -> "Bodies":
-        """Return the bodies with cores that are written as another type."""
-        return replace(self, kind=core_kind(core), body=self.body._replace(core=core))
-
 
 def core_kind(core: collision.Core) -> tuple[Any, ...]:
     """Return the type of cores, and for hulls the number of vertices."""

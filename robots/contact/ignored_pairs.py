@@ -11,7 +11,7 @@ import jax
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from posewise.collision import Body, contact_within
+from posewise.collision import Body, Core, contact_within
 from posewise.compilation.program import compile_program
 
 from ..errors import first_few
@@ -20,8 +20,14 @@ from ..validation import integer, number
 from ..world.fit_collisions import unfitted
 from ..world.frame import Frame
 from ..world.frame_tree import FrameTree
-from .bodies import Bodies, body_radii
-from .body_pairs import BodyPairs, group_body_pairs
+from .body_table import (
+    CORES_OF_KIND,
+    BodyArrays,
+    PairKind,
+    body_pairs,
+    make_core,
+    pad_vertices,
+)
 from .collision_pairs import FramePair
 from .filter import CollisionFilter
 from .huge_shapes import warn_of_huge_shapes
@@ -163,7 +169,9 @@ class _TouchTest:
         cutoff: float,
     ) -> None:
         self.tree, self.frames, self.pairs, self.cutoff = tree, frames, pairs, cutoff
-        self.groups = group_body_pairs(frames, pairs)
+        self.table = body_pairs(frames, pairs)
+        bodies = self.table.bodies
+        self.bodies = bodies._replace(vertices=pad_vertices(bodies.vertices))
         warn_of_huge_shapes(frames, pairs)
 
     def touching(
@@ -178,23 +186,18 @@ class _TouchTest:
         touches = np.zeros((len(q), len(self.pairs)), bool)
         if not among.any():
             return touches
-        R, p = self._poses(q)
-        for group in self.groups:
-            rows = np.flatnonzero(among[group.pair])
+        table, (R, p) = self.table, self._poses(q)
+        for kind in np.unique(table.kind).tolist():
+            rows = np.flatnonzero((table.kind == kind) & among[table.pair])
+            cores = CORES_OF_KIND[PairKind(kind)]
             sides = [
-                _Side.of(bodies, self._frames(group, rows, side), rows, R, p)
-                for bodies, side in ((group.a, 0), (group.b, 1))
+                _Side.of(core, self.bodies, x[rows], R, p)
+                for core, x in zip(cores, (table.a, table.b), strict=True)
             ]
             for state, k in self._near(*sides):
                 sign = self._touch(*(side.body(state, k) for side in sides))
-                np.logical_or.at(touches, (state, group.pair[rows[k]]), sign)
+                np.logical_or.at(touches, (state, table.pair[rows[k]]), sign)
         return touches
-
-    def _frames(
-        self, group: BodyPairs, rows: np.ndarray, side: int
-    ) -> Int[np.ndarray, " rows"]:
-        flipped = group.is_flipped[rows]
-        return self.pairs[group.pair[rows], np.where(flipped, 1 - side, side)]
 
     def _poses(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         size = len(q)
@@ -224,7 +227,10 @@ class _TouchTest:
 class _Side:
     """Bodies of one side of pairs, in several states."""
 
-    bodies: Bodies
+    core: type[Core]
+    bodies: BodyArrays
+    chosen: Int[np.ndarray, " rows"]
+    """Row of each body."""
     R: Float[np.ndarray, "states rows 3 3"]
     p: Float[np.ndarray, "states rows 3"]
     radius: Float[np.ndarray, " rows"]
@@ -233,23 +239,26 @@ class _Side:
     @classmethod
     def of(
         cls,
-        bodies: Bodies,
-        frames: np.ndarray,
-        rows: np.ndarray,
+        core: type[Core],
+        bodies: BodyArrays,
+        chosen: np.ndarray,
         R: np.ndarray,
         p: np.ndarray,
     ) -> "_Side":
         """Place bodies at the poses (states, frames, …) of their frames."""
-        chosen = bodies.rows(rows)
-        body = chosen.body
+        frames, pose = bodies.frame[chosen], bodies.pose[chosen]
         R_frame = R[:, frames]
-        origin = p[:, frames] + np.einsum("snij,nj->sni", R_frame, body.p)
-        return cls(chosen, R_frame @ body.R, origin, body_radii(body))
+        origin = p[:, frames] + np.einsum("snij,nj->sni", R_frame, pose[:, :, 3])
+        radius = (bodies.core_radius + bodies.radius)[chosen]
+        return cls(core, bodies, chosen, R_frame @ pose[:, :, :3], origin, radius)
 
     def body(self, state: np.ndarray, row: np.ndarray) -> Body:
         """Return the bodies of some rows, each in one state."""
-        body = self.bodies.rows(row).body
-        return Body(body.core, body.radius, self.R[state, row], self.p[state, row])
+        b, rows = self.bodies, self.chosen[row]
+        core = make_core(
+            self.core, b.half[rows], b.radii[rows], b.hull[rows], b.vertices
+        )
+        return Body(core, b.radius[rows], self.R[state, row], self.p[state, row])
 
 
 @jax.jit

@@ -80,26 +80,26 @@ def test_all_tables_of_a_program_are_for_the_same_room():
     """Programs with many tables are few: those that were compiled before."""
     path = object()
 
-    def tables(*counts: int) -> list[int]:
+    def counts_of(*counts: int) -> list[int]:
         needs = [Capacity(frozenset(), (count,)) for count in counts]
-        made = make_tables(
+        tables = make_tables(
             path, lambda: [*map(capacity_at_hand, range(len(needs)), needs)]
         )
-        return [capacity.counts[0] for capacity in made]
+        return [capacity.counts[0] for capacity in tables]
 
-    assert tables(4, 4) == [4, 4]
-    assert tables(4, 16) == [4, 16]
-    assert tables(16, 4) == [16, 16]  # room for all that there has been
-    assert tables(4, 4) == [4, 4]
-    assert tables(4, 16) == [4, 16]
-    assert tables(16, 16) == [16, 16]
+    assert counts_of(4, 4) == [4, 4]
+    assert counts_of(4, 16) == [4, 16]
+    assert counts_of(16, 4) == [16, 16]  # room for all that there has been
+    assert counts_of(4, 4) == [4, 4]
+    assert counts_of(4, 16) == [4, 16]
+    assert counts_of(16, 16) == [16, 16]
 
 
 def test_two_tables_of_one_name_have_one_size():
     path, counts = object(), (4, 16, 4)
     needs = [Capacity(frozenset(), (count,)) for count in counts]
-    made = make_tables(path, lambda: [capacity_at_hand("rows", n) for n in needs])
-    assert [capacity.counts for capacity in made] == [(16,)] * 3
+    tables = make_tables(path, lambda: [capacity_at_hand("rows", n) for n in needs])
+    assert [capacity.counts for capacity in tables] == [(16,)] * 3
 
 
 @pytest.mark.parametrize("count, expected", [(0, 4), (4, 4), (5, 16), (17, 64)])

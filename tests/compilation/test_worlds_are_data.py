@@ -1,6 +1,7 @@
 """Worlds are data: other bodies, pairs and names around a robot compile nothing."""
 
 import logging
+from typing import Any
 
 import jax
 import numpy as np
@@ -150,3 +151,53 @@ def test_worlds_with_other_joints_are_no_batch(warm):
     worlds = [arm("box"), arm("box", links=2)]
     with pytest.raises(pw.ObjectiveError, match=r"worlds\[1\].*other joints"):
         reaching(worlds[0]).solve_batch(worlds=worlds, progress=False)
+
+
+def parts_of(shapes: str) -> list[tuple[Any, list[float]]]:
+    return [
+        (SHAPES[shape], [0, 0, 0.05 * k, 1, 0, 0, 0])
+        for k, shape in enumerate(shapes.split("+"))
+    ]
+
+
+def table_scene(cup: str, others: str, drawers: int = 0) -> pw.Config:
+    """A cup of some shapes, a table, and objects of one or several shapes on it."""
+    C = pw.Config()
+    C.add_object("table", [pw.Box([1.0, 0.8, 0.04])], pose=[0, 0, 0.5, 1, 0, 0, 0])
+    place = [0, 0, 1, 1, 0, 0, 0]
+    C.add_object("cup", parts=parts_of(cup), pose=place, joint="free")
+    for k, shapes in enumerate(others.split()):
+        place = [0.25 * (k % 3) - 0.3, 0.3 * (k // 3) - 0.2, 0.62, 1, 0, 0, 0]
+        C.add_object(f"other {k}", parts=parts_of(shapes), pose=place)
+    for k in range(drawers):
+        C.add_frame(f"drawer {k}", "other 0", shape=SHAPES["box"])
+    return C
+
+
+def placement(C: pw.Config) -> pw.Placement:
+    near = pw.logic.NextTo("cup", "other 0") & ~pw.logic.InContactWith("cup", "other 1")
+    constraints = [pw.logic.OnTopOf("cup", "table"), near]
+    return pw.solve_placement(C, constraints, ["cup"], starts=4, progress=False)[0]
+
+
+TABLES = {
+    "boxes only": ("box", "box box", 0),
+    "a cup of parts, more objects": (
+        "cylinder+capsule",
+        "ellipsoid box hull sphere capsule",
+        0,
+    ),
+    "an object of several frames": ("hull", "cylinder sphere box", 2),
+}
+
+
+@pytest.fixture(scope="module")
+def warm_placement():
+    placement(table_scene("hull+cylinder+box", "hull+box cylinder+hull+box box", 3))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", TABLES)
+def test_other_objects_compile_nothing(warm_placement, compiled, name):
+    assert placement(table_scene(*TABLES[name])).feasible
+    assert compiled() == []

@@ -15,7 +15,6 @@ import posewise.rai as ry
 from posewise import FS
 from posewise.objectives.problem_spec import compile_chain
 from posewise.robots import Frame, Geometry, Model
-from posewise.robots.contact.body_pairs import group_body_pairs
 
 UP = [1.0, 0, 0, 0]
 
@@ -95,22 +94,6 @@ def with_shapes(C: pw.Config, chosen: dict[str, Geometry]) -> pw.Config:
     for name, geometry in chosen.items():
         alone.replace_frame(name, geometries=(geometry,))
     return alone
-
-
-def test_few_kinds_of_pairs_are_compiled():
-    """Hulls of a world have one size, and boxes beside pairs of hulls are hulls."""
-    C = pw.Config()
-    rng = np.random.default_rng(0)
-    sizes = [4, 9, 20, 32, 40]
-    for n in sizes:
-        ball = rng.normal(size=(n, 3))
-        ball /= np.linalg.norm(ball, axis=1)[:, None]
-        C.add_frame(f"hull{n}", joint="free", shape=pw.Convex(ball))
-    C.add_frame("box", joint="free", shape=pw.Box([1, 1, 1]))
-    C.add_frame("ball", joint="free", shape=pw.Sphere(1))
-    groups = group_body_pairs(C.frames, C.collision_indices())
-    kinds = {(g.a.kind[0].__name__, g.a.kind[1], g.b.kind[1]) for g in groups}
-    assert kinds == {("Hull", 32, 32), ("Hull", 32, 64), ("Box", 0, 64), ("Box", 0, 0)}
 
 
 def test_signed_distance_of_frames_and_its_witness_points():
