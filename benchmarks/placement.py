@@ -1,6 +1,8 @@
 """Placements that satisfy predicates: success rates and times.
 
-    python benchmarks/placement.py [--only InsideOf crate ...] [--runs 50] [--meshes 30]
+    python benchmarks/placement.py [--only InsideOf crate ...] [--runs 50]
+    python benchmarks/placement.py --meshes 30
+    python benchmarks/placement.py --scenes 40
 
 First each geometric predicate alone: an object up to 2 m away, in any orientation, is
 to be placed. Then the cases that iGibson's sampler is known for, re-staged with
@@ -10,6 +12,9 @@ is held from below: lowered by 2 mm it overlaps by more than 1 mm.
 
 With --meshes, instead: random meshes beside, on and in other objects, each placed three
 times, and boxes of their size in turns; median milliseconds are of the last two.
+
+With --scenes, instead: scenes of which no two are alike, an item of one to three random
+shapes beside one of up to twelve objects of such shapes; how many of them compile.
 
 Prints seconds of the first solve (with compilation), median milliseconds of a warm one
 and of CPU time, the success rate, and seconds per success.
@@ -30,6 +35,7 @@ from staging.worlds import crate, flat, on_table, shelf, slope, vessel  # noqa: 
 
 import posewise as pw  # noqa: E402
 from posewise import logic  # noqa: E402
+from posewise.compilation.compile_time import total_compile_seconds  # noqa: E402
 
 STARTS = 128
 
@@ -201,6 +207,62 @@ def measure_meshes(count: int) -> None:
         print("| " + " | ".join(row) + " |", flush=True)
 
 
+def random_parts(rng: np.random.Generator) -> list:
+    """Return one to three random shapes with their poses, within 12 cm."""
+    shapes = (
+        lambda: pw.Box(rng.uniform(0.02, 0.08, 3)),
+        lambda: pw.Cylinder(rng.uniform(0.03, 0.08), rng.uniform(0.01, 0.04)),
+        lambda: pw.Capsule(rng.uniform(0.02, 0.06), rng.uniform(0.01, 0.03)),
+        lambda: pw.Ellipsoid(rng.uniform(0.01, 0.04, 3)),
+        lambda: pw.Convex(rng.uniform(-0.04, 0.04, (12, 3))),
+    )
+    return [
+        (shapes[rng.integers(len(shapes))](), [0, 0, 0.03 * k, 1, 0, 0, 0])
+        for k in range(rng.integers(1, 4))
+    ]
+
+
+def random_scene(seed: int) -> pw.Config:
+    """Return a table with an item above it and one to twelve objects on it."""
+    rng = np.random.default_rng(seed)
+    C = pw.Config()
+    C.add_object("table", [pw.Box([1.2, 1.0, 0.04])], pose=[0, 0, 0.5, 1, 0, 0, 0])
+    above = [0, 0, 1.5, 1, 0, 0, 0]
+    C.add_object("item", parts=random_parts(rng), pose=above, joint="free")
+    cells = rng.permutation(12)[: rng.integers(1, 13)]
+    for k, cell in enumerate(cells.tolist()):
+        place = [0.25 * (cell % 4) - 0.37, 0.3 * (cell // 4) - 0.3, 0.6, 1, 0, 0, 0]
+        C.add_object(f"other {k}", parts=random_parts(rng), pose=place)
+    return C
+
+
+def measure_scenes(count: int) -> None:
+    """Print times of scenes that are all different, and how many of them compile."""
+    wall, compiled, success = [], [], []
+    for seed in range(count):
+        C = random_scene(seed)
+        constraints = [logic.OnTopOf("item", "table"), logic.NextTo("item", "other 0")]
+        before, began = total_compile_seconds(), time.perf_counter()
+        best = pw.solve_placement(
+            C, constraints, ["item"], starts=16, max_solutions=1, progress=False
+        )[0]
+        wall.append(time.perf_counter() - began)
+        compiled.append(total_compile_seconds() > before)
+        best.apply(C)
+        holds = all(p.holds(C) for p in constraints)
+        success.append(holds and not C.collisions(margin=-1e-3))
+    half = count // 2
+    print(
+        "| scenes | success | compiled | last half | first s | median s | longest s |"
+    )
+    print("|---" * 7 + "|")
+    print(
+        f"| {count} | {100 * np.mean(success):.0f} % | {sum(compiled)}"
+        f" | {sum(compiled[half:])} | {wall[0]:.1f} | {np.median(wall):.3f}"
+        f" | {max(wall[half:]):.2f} |"
+    )
+
+
 HEAD = (
     "| placement | success | s per success | of cores | median ms | first s | iGibson |"
 )
@@ -211,7 +273,11 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[""])
     parser.add_argument("--runs", type=int, default=50)
     parser.add_argument("--meshes", type=int, default=0, metavar="COUNT")
+    parser.add_argument("--scenes", type=int, default=0, metavar="COUNT")
     args = parser.parse_args()
+    if args.scenes:
+        measure_scenes(args.scenes)
+        return
     if args.meshes:
         measure_meshes(args.meshes)
         return
