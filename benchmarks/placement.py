@@ -231,7 +231,7 @@ def random_scene(seed: int) -> pw.Config:
     C.add_object("item", parts=random_parts(rng), pose=above, joint="free")
     cells = rng.permutation(12)[: rng.integers(1, 13)]
     for k, cell in enumerate(cells.tolist()):
-        place = [0.25 * (cell % 4) - 0.37, 0.3 * (cell // 4) - 0.3, 0.6, 1, 0, 0, 0]
+        place = [0.25 * (cell % 4) - 0.37, 0.3 * (cell // 4) - 0.3, 0.53, 1, 0, 0, 0]
         C.add_object(f"other {k}", parts=random_parts(rng), pose=place)
     return C
 
