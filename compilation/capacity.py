@@ -60,53 +60,52 @@ class Capacity:
 
 
 class Program:
-    """A program whose tables are being made, and what it has been compiled for.
+    """A program whose tables are being made, and the sizes it has been compiled for.
 
-    Each time it is compiled it gets room for what is needed and for all that there has
-    been, so that after a few worlds nothing new is compiled. The least of these rooms
-    in which everything fits is taken.
+    Each time it is compiled its tables become as large as is needed and as they have
+    been before, so that after a few worlds nothing new is compiled. The least sizes
+    that suffice for all tables are taken.
     """
 
     def __init__(self, purpose: Hashable) -> None:
         self.purpose = purpose
-        if purpose not in _rooms:
-            _rooms[purpose] = _read(purpose)
-        self.rooms = _rooms[purpose]
+        if purpose not in _compiled:
+            _compiled[purpose] = _read(purpose)
+        self.compiled = _compiled[purpose]
         self.index = 0
         self.is_new = False
-        """If the last room is for this program."""
+        """If the sizes at the index are new ones, of this program."""
         self.answers: list[tuple[Hashable, Capacity]] = []
         self.attempt = object()
         """Changes with each attempt to make the tables."""
 
-    def room_for(self, key: Hashable, need: Capacity) -> Capacity:
+    def capacity_of(self, key: Hashable, need: Capacity) -> Capacity:
         """Return the capacity of a table; see `capacity_at_hand`."""
         name = _name(key)
-        while not self._fits(name, need):
+        while not self._suffices(name, need):
             if self.is_new:
-                # The last room grows.
-                known = self.rooms[-1].get(name, need)
-                self.rooms[-1][name] = known.joined(need)
+                sizes = self.compiled[self.index]
+                sizes[name] = need.joined(sizes.get(name, need))
                 continue
-            self.index = min(self.index + 1, len(self.rooms))
-            if self.index == len(self.rooms):
-                self.rooms.append(dict(self.rooms[-1]) if self.rooms else {})
+            self.index = min(self.index + 1, len(self.compiled))
+            if self.index == len(self.compiled):
+                self.compiled.append(dict(self.compiled[-1]) if self.compiled else {})
                 self.is_new = True
-        answer = self.rooms[self.index][name]
+        answer = self.compiled[self.index][name]
         self.answers.append((name, answer))
         return answer
 
-    def _fits(self, name: Hashable, need: Capacity) -> bool:
-        if self.index == len(self.rooms):
+    def _suffices(self, name: Hashable, need: Capacity) -> bool:
+        if self.index == len(self.compiled):
             return False
-        known = self.rooms[self.index].get(name)
+        known = self.compiled[self.index].get(name)
         return known is not None and known.holds(need)
 
     @property
     def is_settled(self) -> bool:
-        """Whether all tables were made for the same room."""
+        """Whether all tables were made for the same sizes."""
         return all(
-            self.rooms[self.index][name] == answer for name, answer in self.answers
+            self.compiled[self.index][name] == answer for name, answer in self.answers
         )
 
     def try_again(self) -> None:
@@ -117,12 +116,12 @@ class Program:
         """Keep what it is compiled for beside the programs, for other processes."""
         if self.is_new:
             with suppress(NotFingerprintable, pickle.PicklingError):
-                write_entry(("capacities", self.purpose), pickle.dumps(self.rooms))
+                write_entry(("capacities", self.purpose), pickle.dumps(self.compiled))
 
 
-_rooms: dict[Hashable, list[dict[Hashable, Capacity]]] = {}
-"""By the purpose of programs, what they have been compiled for: of each program the
-capacities of its tables."""
+_compiled: dict[Hashable, list[dict[Hashable, Capacity]]] = {}
+"""By the purpose of programs, the sizes of tables that they have been compiled for, the
+least first."""
 _program: ContextVar[Program | None] = ContextVar("program", default=None)
 """The program whose tables are being made; None: each table is one's only one."""
 
@@ -174,7 +173,7 @@ def capacity_at_hand(key: Hashable, need: Capacity) -> Capacity:
     """
     program = _program.get()
     if program is not None:
-        return program.room_for(key, need)
+        return program.capacity_of(key, need)
     return make_tables(("table", key), lambda: capacity_at_hand(key, need))
 
 
@@ -190,7 +189,7 @@ def _name(key: Hashable) -> Hashable:
 def _read(purpose: Hashable) -> list[dict[Hashable, Capacity]]:
     """Return what other processes have compiled a program for."""
     with suppress(Exception):
-        rooms = pickle.loads(read_entry(("capacities", purpose)) or b"")
-        if all(isinstance(room, dict) for room in rooms):
-            return list(rooms)
+        compiled = pickle.loads(read_entry(("capacities", purpose)) or b"")
+        if all(isinstance(sizes, dict) for sizes in compiled):
+            return list(compiled)
     return []

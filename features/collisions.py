@@ -28,7 +28,7 @@ from .pairs.sums import PairSumBatch, sum_near_pairs
 from .pairs.tables import (
     FAR_DISTANCE,
     NAMED_SIZES,
-    SIZES_WITH_ROOM,
+    PADDED_SIZES,
     WORLD_SIZES,
     FramePairTable,
     PairTypes,
@@ -166,7 +166,7 @@ def resolve_rows(
     )
 
 
-def _resolve_rows_with_room(
+def _resolve_padded_rows(
     C: Config,
     frames: Sequence[FrameName],
     margin: float,
@@ -243,9 +243,9 @@ def _pairs_symbol(
     """
     is_sum = fn is accumulated_collisions
     least = WORLD_SIZES if tree else NAMED_SIZES
-    if has_room := dim is None:
-        least = SIZES_WITH_ROOM
-    has_exact_rows = not is_sum and not has_room
+    if is_padded := dim is None:
+        least = PADDED_SIZES
+    has_exact_rows = not is_sum and not is_padded
     types, params = table.arrays((name, tree), least, has_exact_rows=has_exact_rows)
     derived: tuple[Any, ...] = (_LINEARIZE_ROWS,)
     if is_sum:
@@ -255,7 +255,7 @@ def _pairs_symbol(
         fn,
         name,
         types,
-        len(params["margin"]) if has_room else dim,
+        len(params["margin"]) if is_padded else dim,
         "m",
         *derived,
         is_nonnegative=is_sum,
@@ -348,13 +348,13 @@ def collision_rows(
     return _linearize_rows(types, R, p, params)[0]
 
 
-ROWS_WITH_ROOM = Symbol(
+PADDED_COLLISION_ROWS = Symbol(
     collision_rows,
     "collisionRows",
     frames=(0, None),
     unit="m",
     options={"margin": 0.0, "self_margin": None, "smoothing": 0.0},
-    resolve=_resolve_rows_with_room,
+    resolve=_resolve_padded_rows,
 )
 """`FS.collisionRows` with rows of `-FAR_DISTANCE` for pairs that a world may still get,
 so that a solver's program serves these, too."""

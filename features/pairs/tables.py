@@ -54,7 +54,7 @@ NAMED_SIZES = TableSizes(4, 1, 1)
 """Tables of a few frames that a feature names."""
 WORLD_SIZES = TableSizes(8, 4, 4)
 """Tables of all that moves in a world, and what stands around it."""
-SIZES_WITH_ROOM = TableSizes(8, 1, 4)
+PADDED_SIZES = TableSizes(8, 1, 4)
 """The same of what moves among many bodies that do not: places have rows, and each
 costs time."""
 

@@ -19,7 +19,7 @@ from jaxtyping import Float, Int
 
 from posewise import collision
 from posewise.features import Feature
-from posewise.features.collisions import ROWS_WITH_ROOM
+from posewise.features.collisions import PADDED_COLLISION_ROWS
 from posewise.features.symbol import Symbol
 from posewise.robots.config import Config
 from posewise.robots.contact.bodies import frame_bodies
@@ -86,7 +86,7 @@ def standing_term(stack: Stack, shift: float) -> ConstraintTerm:
     standing = Inequality(standing_feature(stack, shift), scale=ROW_SCALE)
     if not stack.clear_frames:
         return standing
-    clear = Feature(ROWS_WITH_ROOM, stack.clear_frames, target=MAX_PENETRATION)
+    clear = Feature(PADDED_COLLISION_ROWS, stack.clear_frames, target=MAX_PENETRATION)
     return Conjunction((standing, Inequality(clear, scale=ROW_SCALE)))
 
 

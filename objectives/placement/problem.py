@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.features import Feature
-from posewise.features.collisions import ROWS_WITH_ROOM
+from posewise.features.collisions import PADDED_COLLISION_ROWS
 from posewise.robots.config import Config
 from posewise.robots.errors import ProblemWarning
 from posewise.robots.typing import FrameName, Frames
@@ -239,5 +239,8 @@ def _avoid_collisions(komo: KOMO, names: Sequence[str]) -> None:
     involved = {name for pair in world.collision_pairs() for name in pair}
     if involved & set(moving):
         komo.add_objective(
-            None, Feature(ROWS_WITH_ROOM, moving), type=OT.ineq, name="no collisions"
+            None,
+            Feature(PADDED_COLLISION_ROWS, moving),
+            type=OT.ineq,
+            name="no collisions",
         )

@@ -76,7 +76,7 @@ def test_what_one_program_is_compiled_for_is_not_at_hand_for_another():
     assert make_tables(path, lambda: capacity_at_hand(key, small)) == large
 
 
-def test_all_tables_of_a_program_are_for_the_same_room():
+def test_all_tables_of_a_program_are_of_sizes_compiled_together():
     """Programs with many tables are few: those that were compiled before."""
     path = object()
 
@@ -89,7 +89,7 @@ def test_all_tables_of_a_program_are_for_the_same_room():
 
     assert counts_of(4, 4) == [4, 4]
     assert counts_of(4, 16) == [4, 16]
-    assert counts_of(16, 4) == [16, 16]  # room for all that there has been
+    assert counts_of(16, 4) == [16, 16]  # as large as all that there has been
     assert counts_of(4, 4) == [4, 4]
     assert counts_of(4, 16) == [4, 16]
     assert counts_of(16, 16) == [16, 16]
