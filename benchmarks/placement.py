@@ -13,7 +13,7 @@ is held from below: lowered by 2 mm it overlaps by more than 1 mm.
 With --meshes, instead: random meshes beside, on and in other objects, each placed three
 times, and boxes of their size in turns; median milliseconds are of the last two.
 
-With --scenes, instead: scenes of which no two are alike, an item of one to three random
+With --scenes, instead: scenes that all differ, an item of one to three random
 shapes beside one of up to twelve objects of such shapes; how many of them compile.
 
 Prints seconds of the first solve (with compilation), median milliseconds of a warm one
