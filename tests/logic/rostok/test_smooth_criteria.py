@@ -168,6 +168,7 @@ def test_without_any_contact_all_is_finite():
     assert np.isfinite(jax.jit(moved)(arrays, leaves(arrays), jnp.array(0.5)))
 
 
+@pytest.mark.long
 def test_batches_and_single_runs_agree():
     singles = [a for _, a in traces(12)[:3]]
     batch = jax.tree.map(lambda *leaves: jnp.stack(leaves), *singles)
