@@ -160,22 +160,21 @@ def resolve_rows(
         raise ConfigError(
             "FS.collisionRows: no pair of frames can collide; see C.collision_pairs()."
         )
-    margins = partial(_pair_margins, C, margin, self_margin)
-    return _resolve_pairs(
-        collision_rows, "collisionRows", count, C, frames, margins, smoothing
-    )
+    return _resolve_rows(count, C, frames, margin, self_margin, smoothing)
 
 
-def _resolve_padded_rows(
+def _resolve_rows(
+    count: int | None,
     C: Config,
     frames: Sequence[FrameName],
     margin: float,
     self_margin: float | None,
     smoothing: float,
 ) -> Resolved:
+    """Return the symbol of `collision_rows`; without a count, rows for more pairs."""
     margins = partial(_pair_margins, C, margin, self_margin)
     return _resolve_pairs(
-        collision_rows, "collisionRows", None, C, frames, margins, smoothing
+        collision_rows, "collisionRows", count, C, frames, margins, smoothing
     )
 
 
@@ -354,7 +353,7 @@ PADDED_COLLISION_ROWS = Symbol(
     frames=(0, None),
     unit="m",
     options={"margin": 0.0, "self_margin": None, "smoothing": 0.0},
-    resolve=_resolve_padded_rows,
+    resolve=partial(_resolve_rows, None),
 )
 """`FS.collisionRows` with rows of `-FAR_DISTANCE` for pairs that a world may still get,
 so that a solver's program serves these, too."""

@@ -4,7 +4,7 @@ A frame with several bodies counts as their union: the distance of two frames is
 their nearest bodies. Types of bodies are static; sizes, poses and margins are data.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -16,7 +16,12 @@ from jaxtyping import Float
 from posewise.collision import Body, Contact, contact, contact_within, smooth_contact
 from posewise.compilation.arrays import Array
 from posewise.compilation.precision import full_matmul_precision
-from posewise.robots.contact.body_table import CORES_OF_KIND, NO_PAIR_NUMBER, make_core
+from posewise.robots.contact.body_table import (
+    CORES_OF_KIND,
+    NO_PAIR_NUMBER,
+    PairKind,
+    make_core,
+)
 
 from ..errors import FeatureError
 from ..safe_math import subgradient_weights
@@ -174,16 +179,39 @@ def measure_pairs(
         core = make_core(core, half, radii, hull, params["vertices"])
         return Body(core, params["radius"][rows], R_body[rows], p_body[rows])
 
-    count = len(params["kind"])
-    away = jnp.broadcast_to(jnp.eye(3, dtype=p.dtype)[2], (count, 3))
-    contacts = Contact(jnp.full(count, FAR_DISTANCE, p.dtype), away, away, away)
-    for kind in types.kinds:
+    def bodies(kind: PairKind) -> tuple[Body, Body]:
         core_a, core_b = CORES_OF_KIND[kind]
-        a, b = body(core_a, params["body_a"]), body(core_b, params["body_b"])
+        return body(core_a, params["body_a"]), body(core_b, params["body_b"])
+
+    return contacts_of_kinds(types.kinds, bodies, params, p.dtype, cutoff)
+
+
+def contacts_of_kinds(
+    kinds: Sequence[PairKind],
+    bodies: Callable[[PairKind], tuple[Body, Body]],
+    params: Mapping[str, Array],
+    dtype: jnp.dtype,
+    cutoff: jax.Array | None = None,
+) -> Contact:
+    """Return the contacts of pairs, each measured as the kind that it is of.
+
+    Args:
+        kinds: those that are measured.
+        bodies: from a kind to all pairs, as if they were of that kind.
+        params: the "kind" of each pair, whether it "is_flipped", and perhaps the
+            "smoothing" of all [m].
+        dtype: of the contacts.
+        cutoff: see `measure_pairs`.
+    """
+    count = len(params["kind"])
+    away = jnp.broadcast_to(jnp.eye(3, dtype=dtype)[2], (count, 3))
+    contacts = Contact(jnp.full(count, FAR_DISTANCE, dtype), away, away, away)
+    for kind in kinds:
+        a, b = bodies(kind)
         is_kind = params["kind"] == int(kind)
         if "smoothing" in params:
             out = smooth_contact(a, b, params["smoothing"])
-        elif cutoff is None and len(types.kinds) == 1:
+        elif cutoff is None and len(kinds) == 1:
             out = contact(a, b)
         else:
             limit = jnp.inf if cutoff is None else cutoff

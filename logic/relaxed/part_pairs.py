@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 
 from posewise import collision
-from posewise.compilation.arrays import Array
 from posewise.compilation.capacity import Capacity, capacity_at_hand, capacity_class
+from posewise.features.pairs.nearest import contacts_of_kinds
 from posewise.robots.contact.body_table import (
     CORES_OF_KIND,
     HULL_KINDS,
@@ -119,31 +118,12 @@ def part_contacts(
     """
     sides = [with_prefix(arrays, prefix) for prefix in ("a_", "b_")]
     poses = [part_poses(R, p, side) for side in sides]
-    contacts: collision.Contact | None = None
-    for kind in kinds.kinds:
+
+    def bodies(kind: PairKind) -> tuple[collision.Body, collision.Body]:
         a, b = (
             collision.Body(part_core(core, side), side["radius"], *pose)
             for core, side, pose in zip(CORES_OF_KIND[kind], sides, poses, strict=True)
         )
-        if len(kinds.kinds) == 1:
-            contacts = collision.contact(a, b)
-            break
-        is_kind = arrays["kind"] == int(kind)
-        # Of all other pairs a bound is enough, which is not used.
-        out = collision.contact_within(a, b, jnp.where(is_kind, jnp.inf, -jnp.inf))
-        contacts = out if contacts is None else _where(is_kind, out, contacts)
-    assert contacts is not None
-    # The narrow phase orders the two bodies by kind, so some pairs are swapped.
-    swapped = collision.Contact(
-        contacts.distance, contacts.point_b, contacts.point_a, -contacts.normal
-    )
-    return _where(arrays["is_flipped"], swapped, contacts)
+        return a, b
 
-
-def _where(
-    mask: Bool[Array, " n"], a: collision.Contact, b: collision.Contact
-) -> collision.Contact:
-    def select(x: jax.Array, y: jax.Array) -> jax.Array:
-        return jnp.where(mask.reshape(-1, *[1] * (x.ndim - 1)), x, y)
-
-    return collision.Contact(*map(select, a, b))
+    return contacts_of_kinds(kinds.kinds, bodies, arrays, p.dtype)
