@@ -1,9 +1,9 @@
-"""Cases of `make test`, their order and their limit of time."""
+"""Cases of `make test`, their order and the list of long ones."""
 
 from types import SimpleNamespace
 
 import pytest
-from suite.core import CoreTimeLimit, mark_core, processor_seconds
+from suite.core import LongCoreCases, mark_core, processor_seconds
 from suite.longest_first import KEY, LongestFirst
 
 
@@ -42,19 +42,24 @@ def test_one_case_of_each_function_and_the_edges_are_core():
     assert core([Case("a.py::test_l", "long"), Case("a.py::test_s", "slow")]) == []
 
 
-@pytest.mark.parametrize(("limit", "outcome"), [(1e9, "passed"), (-1.0, "failed")])
-def test_a_core_case_over_its_limit_fails(limit, outcome):
-    plugin = CoreTimeLimit()
-    assert plugin.limit >= 3.0
-    plugin.limit, plugin.begin = limit, processor_seconds()
-    report = SimpleNamespace(when="call", passed=True, outcome="passed")
+@pytest.mark.parametrize("seconds", [0.0, 10.0])
+def test_a_long_core_case_is_listed_and_passes(seconds):
+    plugin, lines = LongCoreCases(), []
+    plugin.begin = processor_seconds() - seconds
+    report = SimpleNamespace(
+        when="call", outcome="passed", nodeid="a.py::test_a", user_properties=[]
+    )
     hook = plugin.pytest_runtest_makereport(Case("a.py::test_a"), None)
     next(hook)
     with pytest.raises(StopIteration):
         hook.send(report)
-    assert report.outcome == outcome
-    if outcome == "failed":
-        assert "a.py::test_a took" in report.longrepr and "`long`" in report.longrepr
+    plugin.pytest_terminal_summary(
+        SimpleNamespace(
+            stats={"passed": [report]}, section=lines.append, write_line=lines.append
+        )
+    )
+    assert report.outcome == "passed"
+    assert any("a.py::test_a" in line for line in lines) == (seconds > 3.0)
 
 
 def test_files_that_took_longest_come_first():
