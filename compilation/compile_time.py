@@ -15,7 +15,7 @@ the compilation is very slow, which cannot be turned off once JAX is loaded."""
 _total = 0.0
 _active = 0
 _began = 0.0
-"""When the compilations that go on, several at a time, have begun."""
+"""Time at which the compilations that go on, several at a time, have begun [s]."""
 _counting = Lock()
 
 

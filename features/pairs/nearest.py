@@ -15,6 +15,7 @@ from jaxtyping import Float
 
 from posewise.collision import Body, Contact, contact, contact_within, smooth_contact
 from posewise.compilation.arrays import Array
+from posewise.compilation.precision import full_matmul_precision
 from posewise.robots.contact.body_table import CORES_OF_KIND, NO_PAIR_NUMBER, make_core
 
 from ..errors import FeatureError
@@ -97,11 +98,13 @@ class NearestBodies(NamedTuple):
     contacts: Contact
     """Contacts of all pairs of bodies, (pairs,)."""
 
+    @full_matmul_precision
     def weighted_mean(self, x: jax.Array) -> jax.Array:
         """Return the mean of (pairs, …) over the nearest bodies."""
         return x if self.weights is None else jnp.tensordot(self.weights, x, 1)
 
 
+@full_matmul_precision
 def nearest_bodies(
     types: PairTypes,
     R: Float[jax.Array, "m 3 3"],
@@ -145,6 +148,7 @@ def nearest_bodies(
     )
 
 
+@full_matmul_precision
 def measure_pairs(
     types: PairTypes,
     R: Float[jax.Array, "m 3 3"],
@@ -199,6 +203,7 @@ def _where(mask: Array, a: Contact, b: Contact) -> Contact:
     return jax.tree.map(select, a, b)
 
 
+@full_matmul_precision
 def wrench_of_distance(
     near: NearestBodies, slope: Float[jax.Array, " ends"], params: dict, m: int
 ) -> tuple[Float[jax.Array, "1 m 3"], Float[jax.Array, "1 m 3"]]:

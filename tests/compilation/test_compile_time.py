@@ -1,4 +1,4 @@
-"""What is told of compiling, and programs that are compiled ahead."""
+"""Sentences on compiling, its time, and programs that are compiled ahead."""
 
 import re
 import threading
@@ -62,12 +62,12 @@ def test_what_is_new_about_a_problem_is_told(name):
 
 
 def test_programs_that_compile_at_one_time_count_once():
-    begin, both = total_compile_seconds(), threading.Barrier(2)
+    begin, barrier = total_compile_seconds(), threading.Barrier(2)
 
     def compile_for_a_while():
         with compiling(""):
-            both.wait()
-            both.wait()
+            barrier.wait()
+            barrier.wait()
 
     threads = [threading.Thread(target=compile_for_a_while) for _ in range(2)]
     for thread in threads:
