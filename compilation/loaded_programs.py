@@ -58,7 +58,7 @@ class LoadedPrograms:
 
 
 LOADED_PROGRAMS = LoadedPrograms()
-"""Those of this process."""
+"""The programs of this process."""
 
 
 class Program(Protocol):
