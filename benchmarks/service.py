@@ -1,6 +1,7 @@
 """A planning service: random scenes, from their arrival to a saved motion.
 
-    python benchmarks/service.py [--count 100] [--robots panda] [--seed 0] [--own 10]
+    python benchmarks/service.py [--count 100] [--robots panda] [--seed 0] [--again 10]
+        [--repeat 3]
 
 A request is a scene of 1 to 16 obstacles (boxes, cylinders, capsules, spheres, hulls,
 at times a ground plane) and a target of the gripper. It copies the robot's world, adds
@@ -14,9 +15,13 @@ compiled program.
 all ways to meet them are tried before they are told as such. *Valid* is what pinocchio
 and coal say of the path and of the motion in the file (`staging/independent_check.py`),
 *wrong* what is feasible but not valid. Memory is the resident one after the 20th and
-the last request. `--own` also solves some scenes a second time: the ratio is that of
-the whole request to the repeated solve. Requests that compiled, failed, or took more
-than six times the median of warm ones are listed below the table.
+the last request. Requests that compiled, failed, or took more than six times the median
+of warm ones are listed below the table.
+
+Of some requests that compiled nothing there are two ratios. `--again` is their number
+for that of the whole request to solving its problem again. `--repeat` is their number
+for that of the whole request to the same one by programs made for its scene alone,
+which another process compiles (`staging/service_programs.py`).
 
 Needs `pin` (pinocchio and coal), and for the UR5 `example-robot-data`.
 """
@@ -46,7 +51,8 @@ HEADER = (
     "| robot | requests | first s | warm median s | 95 % s | longest s"
     " | infeasible: median s | longest s | that compiled | last of them"
     " | MiB after 20 | MiB at the end"
-    " | feasible solved | infeasible told | valid | wrong | request / repeated solve |"
+    " | feasible solved | infeasible told | valid | wrong | request / repeated solve"
+    " | request / by its program |"
 )
 
 
@@ -62,7 +68,10 @@ class Record:
     solved: list[bool] = field(default_factory=list)
     faults: list[list[str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    ratios: list[float] = field(default_factory=list)
+    repeated: list[float] = field(default_factory=list)
+    """Ratios of requests to solves of their problems again."""
+    alone: list[float] = field(default_factory=list)
+    """Ratios of requests to the same by programs that are made for them."""
 
     def line(self, name: str) -> str:
         """Return a line of the table."""
@@ -74,16 +83,14 @@ class Record:
         wrong = sum(map(bool, self.faults))
         early = self.memory[min(EARLY, len(self.memory)) - 1]
         last = f"{np.flatnonzero(compiled)[-1] + 1}" if compiled.any() else "–"
-        ratios = "–"
-        if self.ratios:
-            ratios = f"{np.median(self.ratios):.2f}, at most {max(self.ratios):.2f}"
         cells = [
             f"{name} | {len(seconds)} | {seconds[0]:.1f}",
             f"{quantiles(warm, 0.5, 0.95, 1)} | {quantiles(refused, 0.5, 1)}",
             f"{(compiled > 0).sum()} | {last} | {early:.0f} | {self.memory[-1]:.0f}",
             f"{(solved & feasible).sum()}/{feasible.sum()}",
             f"{(~solved & ~feasible).sum()}/{(~feasible).sum()}",
-            f"{solved.sum() - wrong}/{solved.sum()} | {wrong} | {ratios}",
+            f"{solved.sum() - wrong}/{solved.sum()} | {wrong}",
+            f"{spread(self.repeated)} | {spread(self.alone)}",
         ]
         return f"| {' | '.join(cells)} |"
 
@@ -108,22 +115,36 @@ def quantiles(seconds: np.ndarray, *levels: float) -> str:
     return " | ".join(texts)
 
 
+def spread(ratios: list[float]) -> str:
+    """Return the median and the largest of some ratios as a cell of a table."""
+    if not ratios:
+        return "–"
+    return f"{np.median(ratios):.2f}, at most {max(ratios):.2f}"
+
+
 def resident() -> float:
     """Return the resident memory of this process [MiB]."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
-def serve(name: str, count: int, seed: int, repeats: int) -> Record:
+def spaced(count: int, chosen: int) -> set[int]:
+    """Return the numbers of some requests of all, without the first fifth."""
+    return {*np.linspace(count / 5, count - 1, chosen).astype(int).tolist()}
+
+
+def serve(name: str, count: int, seed: int, again: int, repeat: int) -> Record:
     """Answer random requests to a robot, one after the other.
 
     Args:
         name: one of `SERVICE_ROBOTS`.
         count: number of requests.
         seed: of the scenes.
-        repeats: number of scenes that are solved a second time.
+        again: number of problems that are solved a second time.
+        repeat: number of scenes that programs are made for.
     """
     from staging.independent_check import Judge
+    from staging.service_programs import seconds_by_its_program
     from staging.service_requests import (
         CompilationCounter,
         answer,
@@ -134,7 +155,7 @@ def serve(name: str, count: int, seed: int, repeats: int) -> Record:
 
     robot = SERVICE_ROBOTS[name]()
     judge = Judge(robot.world, robot.description, robot.tip)
-    repeated = {*np.linspace(count / 5, count - 1, repeats).astype(int).tolist()}
+    solved_again, repeated = spaced(count, again), spaced(count, repeat)
     record, counter = Record(), CompilationCounter()
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "motion.npz"
@@ -163,8 +184,12 @@ def serve(name: str, count: int, seed: int, repeats: int) -> Record:
             )
             record.notes.append(note)
             print(note, file=sys.stderr, flush=True)
+            if k in solved_again and not reply.compiled:
+                record.repeated.append(reply.seconds / repeated_seconds(reply.komo))
             if k in repeated and not reply.compiled:
-                record.ratios.append(reply.seconds / repeated_seconds(reply.komo))
+                least = seconds_by_its_program(name, seed, k)
+                record.alone.append(reply.seconds / least)
+                print(f"{k + 1}: {least:.2f} s by its program", file=sys.stderr)
     return record
 
 
@@ -174,23 +199,27 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=100, help="requests to a robot")
     parser.add_argument("--robots", nargs="*", choices=SERVICE_ROBOTS)
     parser.add_argument("--seed", type=int, default=0, help="of the scenes")
-    parser.add_argument("--own", type=int, default=10, help="scenes solved twice")
+    parser.add_argument("--again", type=int, default=10, help="problems solved twice")
+    parser.add_argument("--repeat", type=int, default=3, help="scenes solved alone")
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if not importlib.util.find_spec("pinocchio"):
         sys.exit("The check needs pinocchio and coal: `pip install pin`.")
+    chosen = ("count", "seed", "again", "repeat")
+    numbers = [getattr(options, option) for option in chosen]
     if options.here:
         (name,) = options.robots
-        record = serve(name, options.count, options.seed, options.own)
+        record = serve(name, *numbers)
         print(record.line(name))
         for k in record.remarkable():
             print(f"    {record.notes[k]}")
         return
     print(f"load of the machine before: {os.getloadavg()[0]:.1f}")
     print(HEADER, "| --- " * HEADER.count(" | ") + "| --- |", sep="\n", flush=True)
-    numbers = ["--count", options.count, "--seed", options.seed, "--own", options.own]
     for name in options.robots or SERVICE_ROBOTS:
-        words = ["--here", "--robots", name, *map(str, numbers)]
+        words = ["--here", "--robots", name]
+        for option, number in zip(chosen, numbers, strict=True):
+            words += [f"--{option}", str(number)]
         with tempfile.TemporaryDirectory() as folder:
             environment = os.environ | {"POSEWISE_CACHE": folder}
             began = time.perf_counter()

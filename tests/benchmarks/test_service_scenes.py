@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 
 import posewise as pw
+from posewise.features.pairs import tables
+from posewise.robots.contact import body_table
+from posewise.robots.kinematics import forward
 
 pytest.importorskip("pinocchio")
 pytest.importorskip("coal")
@@ -19,6 +22,7 @@ def staging():
     sys.path.insert(0, str(BENCHMARKS))
     try:
         import staging.independent_check
+        import staging.service_programs
         import staging.service_requests
         import staging.service_robots
         import staging.service_scenes
@@ -117,3 +121,24 @@ def test_faults_of_motions_are_told(staging, panda, tmp_path, name):
     path = np.linspace(start, goal, 33)
     sentences = staging.service_requests.faults(judge, scene, path, file)
     assert any(words in fault for fault in sentences) if words else sentences == []
+
+
+def test_tables_of_a_program_for_one_scene_have_exactly_its_size(staging, monkeypatch):
+    for module in (tables, body_table, forward):  # restored after the test
+        monkeypatch.setattr(module, "capacity_class", module.capacity_class)
+    C = pw.Config()
+    for k in range(5):
+        C.add_frame(f"ball {k}", position=[k, 0, 0], shape=pw.Sphere(0.1))
+    frames = [*C.frames]
+    pairs = np.array([[0, k] for k in range(1, 5)])
+
+    def sizes() -> set[int]:
+        """Return the numbers of places for pairs, bodies and frames."""
+        table = tables.table_of_frames(frames, pairs, np.full(4, 0.01))
+        arrays = table.arrays(object(), tables.TableSizes(1, 1, 1))[1]
+        bodies, ends = len(arrays["body_frame"]), len(arrays["margin"])
+        return {bodies, ends}
+
+    assert sizes() == {16}
+    staging.service_programs.exact_capacities()
+    assert sizes() == {5}
