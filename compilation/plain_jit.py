@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import PyTree
 
 from . import private_jax
+from .loaded_programs import FunctionPrograms, JittedFunction
 from .precision import full_matmul_precision
 
 VARIABLE = "POSEWISE_PLAIN_JIT"
@@ -68,21 +69,21 @@ class PlainJit:
     ) -> None:
         self.fn, self.num_static, self.fetches = fn, num_static, fetches
         self.transform = transform
-        self.jitted = jax.jit(self._run, static_argnums=tuple(range(num_static)))
+        self.programs = FunctionPrograms()
         update_wrapper(self, fn)
 
-    def _run(self, *args: Any) -> Any:
-        # `jax.jit` has hashed the static arguments and traces the others
-        static, arrays = args[: self.num_static], args[self.num_static :]
+    def _make_program(self, static: tuple[Any, ...]) -> JittedFunction:
         run = partial(full_matmul_precision(self.fn), *static)
-        return self.transform(run, *static)(*arrays)
+        return JittedFunction(jax.jit(self.transform(run, *static)))
 
     def __call__(self, *args: PyTree) -> Any:
-        out = self.jitted(*args)
+        static, arrays = args[: self.num_static], args[self.num_static :]
+        program, _ = self.programs.get(static, lambda: self._make_program(static))
+        out = program(*arrays)
         # within another program the result is a tracer, which has no value yet
         is_traced = any(isinstance(x, jax.core.Tracer) for x in jax.tree.leaves(out))
         return jax.tree.map(np.asarray, out) if self.fetches and not is_traced else out
 
     def num_compilations(self) -> int:
         """Return the number of programs that have been compiled."""
-        return self.jitted._cache_size()  # type: ignore[attr-defined]
+        return self.programs.num_compilations()

@@ -11,7 +11,7 @@ import pickle
 import platform
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -25,6 +25,7 @@ from . import cache_folder, private_jax
 from .cache_folder import cache_dir
 from .compile_time import compiling
 from .fingerprint import NotFingerprintable, fingerprint
+from .loaded_programs import LOADED_PROGRAMS, CompiledFunction, JittedFunction
 from .plain_jit import uses_plain_jit
 
 JAX_SETTINGS = (
@@ -49,11 +50,11 @@ program without its code, so that it runs in no other process.
 
 def load_or_compile(
     jitted: jax.stages.Wrapped, identity: object, reason: str = ""
-) -> "jax.stages.Wrapped | CachedProgram":
+) -> CompiledFunction:
     """Return a jitted function that reads its programs from the cache if possible.
 
     Without a cache folder, with plain `jax.jit`, on accelerators, and for an identity
-    without a fingerprint, the function is returned unchanged.
+    without a fingerprint, `jax.jit` compiles and keeps the programs.
 
     Args:
         jitted: the function.
@@ -63,15 +64,15 @@ def load_or_compile(
     """
     folder = cache_dir()
     if folder is None or uses_plain_jit() or jax.default_backend() != "cpu":
-        return jitted
+        return JittedFunction(jitted)
     try:
-        return CachedProgram(jitted, fingerprint(identity), folder, reason)
+        return CachedFunction(jitted, fingerprint(identity), folder, reason)
     except NotFingerprintable:
-        return jitted
+        return JittedFunction(jitted)
 
 
-class CachedProgram:
-    """A jitted function whose compiled programs are kept on disk.
+class CachedFunction:
+    """A function whose compiled programs are kept on disk, and loaded while in use.
 
     Args:
         jitted: the function.
@@ -87,6 +88,7 @@ class CachedProgram:
         self.reason = reason
         self.executables: dict[Any, Callable[..., Any]] = {}
         """By structure, shapes and dtypes of the arguments."""
+        self.num_loaded = 0
         self.lock = Lock()
 
     def __call__(self, *args: PyTree) -> Any:
@@ -94,24 +96,46 @@ class CachedProgram:
         key = tree, tuple(map(_abstract_value, leaves))
         # one thread compiles, so that lanes of a batch do not compile the same program
         with self.lock:
-            if key not in self.executables:
-                self.executables[key] = self._load_or_compile(args, key)
-        return self.executables[key](*args)
+            run = self.executables.get(key)
+            if run is None:
+                run = self.executables[key] = self._load_or_compile(args, key)
+                self.num_loaded += 1
+        LOADED_PROGRAMS.use(run, partial(self._drop, key, run))
+        return run(*args)
 
-    def _cache_size(self) -> int:
-        return len(self.executables)
+    def num_compilations(self) -> int:
+        """Return the number of programs that have been compiled or read."""
+        return self.num_loaded
+
+    def drop(self) -> None:
+        """Drop all programs; a further call reads or compiles them again."""
+        for key, run in [*self.executables.items()]:
+            LOADED_PROGRAMS.forget(run)
+            self._drop(key, run)
+
+    def _drop(self, key: Any, run: Callable[..., Any]) -> None:
+        """Drop a program, unless another one has taken its place.
+
+        Without the lock, which another thread may hold while it compiles.
+        """
+        if self.executables.get(key) is run:
+            self.executables.pop(key, None)
+
+    def _reason(self) -> str:
+        """Return why there is no program, as words."""
+        return "other sizes of its arrays" if self.num_loaded else self.reason
 
     def _load_or_compile(self, args: Any, key: Any) -> Callable[..., Any]:
         try:
             name = fingerprint((self.identity, key, _environment()))
         except NotFingerprintable:
-            return self.jitted
+            with compiling(self._reason()):
+                return self.jitted.lower(*args).compile()
         file = self.folder / f"{name}.program"
         run = _load(file, _client_of(args))
         if run is None:
             options: dict[str, str | bool] = {CACHE_SALT_OPTION: uuid4().hex}
-            others = "other sizes of its arrays" if self.executables else self.reason
-            with compiling(others):
+            with compiling(self._reason()):
                 run = self.jitted.lower(*args).compile(options)
             _store(file, run)
         return run

@@ -7,11 +7,10 @@ function instead, loops included, as XLA itself does with its smallest loops; se
 """
 
 import gc
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial, update_wrapper
-from threading import Lock, local
+from threading import local
 from typing import Any
 
 import jax
@@ -21,6 +20,7 @@ from jaxtyping import PyTree
 
 from . import private_jax
 from .compile_time import novelty
+from .loaded_programs import CompiledFunction, FunctionPrograms
 from .packed_pytree import (
     MAX_SHARED_SIZE,
     Deferred,
@@ -34,9 +34,6 @@ from .precision import full_matmul_precision
 from .program_cache import load_or_compile
 from .small_calls import mark_small_call, small_calls
 from .synchronous_cpu import synchronous_cpu_device
-
-MAX_PROGRAMS = 64
-"""Number of programs of a function that are kept, the last used; each takes 10 MB."""
 
 SUPPORTED_PRIMITIVES = frozenset(
     "abs acos acosh add add_any and argmax argmin asin asinh atan atan2 atanh"
@@ -138,10 +135,7 @@ class StaticJit:
         self.fn, self.num_static, self.is_large = fn, num_static, is_large
         self.transform, self.packs, self.fetches = transform, packs, fetches
         self.pack_cache = PackCache(synchronous_cpu_device if fetches else lambda: None)
-        self.programs: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
-        """By static arguments, the last used at the end."""
-        self.num_evicted = 0
-        self.lock = Lock()
+        self.programs = FunctionPrograms()
         update_wrapper(self, fn)
 
     def __call__(self, *args: PyTree) -> Any:
@@ -157,34 +151,25 @@ class StaticJit:
         for i in self.packs:
             k = i - self.num_static
             arrays[k] = self.pack_cache.pack(arrays[k])
-        with self.lock:
-            program = self.programs.pop(static, None)
-            is_new = program is None
-            if is_new:
-                program = self._make_program(static)
-                while len(self.programs) >= MAX_PROGRAMS:
-                    _, oldest = self.programs.popitem(last=False)
-                    self.num_evicted += oldest._cache_size()
-            # inserted again, so that the last used program is the last to be evicted
-            self.programs[static] = program
+        program, is_new = self.programs.get(static, lambda: self._make_program(static))
         with _paused_garbage_collection() if is_new else nullcontext():
             out = program(*arrays)
         return fetch(out) if self.fetches else out
 
-    def _make_program(self, static: tuple[Any, ...]) -> Any:
+    def _make_program(self, static: tuple[Any, ...]) -> CompiledFunction:
         options = small_calls().options if _has_small_calls() else None
         run = compile_in_parts if self.is_large(*static) else call_single_kernel
         run = partial(run, partial(full_matmul_precision(self.fn), *static))
         whole = self.transform(run, *static)
         identity = self.fn, static, self.transform, options
-        reason = novelty(static[0], [key[0] for key in self.programs]) if static else ""
+        others = [key[0] for key in self.programs.by_static] if static else []
+        reason = novelty(static[0], others) if static else ""
         jitted = jax.jit(whole, compiler_options=options)
         return load_or_compile(jitted, identity, reason)
 
     def num_compilations(self) -> int:
         """Return the number of programs that have been compiled."""
-        present = sum(program._cache_size() for program in self.programs.values())
-        return self.num_evicted + present
+        return self.programs.num_compilations()
 
 
 @contextmanager

@@ -5,14 +5,16 @@ contact if q is on A's surface too. For parallel faces, the corners of A project
 in this way span most of the common area, and all of it where A's corners are above B.
 """
 
+from enum import IntEnum
 from itertools import product
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from posewise import collision
+from posewise.compilation.arrays import Array
 from posewise.robots.geometry.outer_hulls import outer_hull
 
 RIM_POINTS = 12
@@ -58,23 +60,57 @@ def contact_samples(core: collision.Core, parts: int) -> Float[np.ndarray, "n 3"
     raise TypeError(f"{type(core).__name__} has no corners.")
 
 
-def is_cylinder(core: collision.Core) -> bool:
-    """Return whether a core is a cylinder about z, or a disc."""
-    if not isinstance(core, collision.BoxPlusEllipsoid):
-        return False
-    half, radii = np.asarray(core.half), np.asarray(core.radii)
-    return bool(not half[:2].any() and radii[2] == 0 and radii[0] == radii[1])
+class SurfaceKind(IntEnum):
+    """Kind of the surface of a convex part, by how points on it are computed."""
+
+    PLANE = 0
+    BOX = 1
+    CYLINDER = 2
+    """Cylinders about z, and discs."""
+    ROUND = 3
+    """Other sums of a box and an ellipsoid."""
+    HULL = 4
+
+
+CORE_OF_SURFACE: dict[SurfaceKind, type[collision.Core]] = {
+    SurfaceKind.PLANE: collision.HalfSpace,
+    SurfaceKind.BOX: collision.Box,
+    SurfaceKind.CYLINDER: collision.BoxPlusEllipsoid,
+    SurfaceKind.ROUND: collision.BoxPlusEllipsoid,
+    SurfaceKind.HULL: collision.Hull,
+}
+"""Type of the cores of parts with a surface of a kind."""
+
+
+def surface_kind(core: collision.Core) -> SurfaceKind:
+    """Return the kind of the surface of a core without a batch axis."""
+    match core:
+        case collision.HalfSpace():
+            return SurfaceKind.PLANE
+        case collision.Box():
+            return SurfaceKind.BOX
+        case collision.BoxPlusEllipsoid(half, radii):
+            half, radii = np.asarray(half), np.asarray(radii)
+            is_tube = not half[:2].any() and radii[2] == 0 and radii[0] == radii[1]
+            return SurfaceKind.CYLINDER if is_tube else SurfaceKind.ROUND
+        case collision.Hull():
+            return SurfaceKind.HULL
+    raise TypeError(f"{type(core).__name__} has no kind of surface.")
 
 
 def closest_surface_points(
-    body: collision.Body, x: Float[jax.Array, "n 3"], cylinders: bool
+    kind: SurfaceKind,
+    body: collision.Body,
+    x: Float[jax.Array, "n 3"],
+    is_used: Bool[Array, " n"],
 ) -> tuple[Float[jax.Array, " n"], Float[jax.Array, "n 3"]]:
     """Return signed distances of points to bodies [m], and the bodies' closest points.
 
     Args:
-        body: n bodies of one kind.
+        kind: of the surfaces of all bodies.
+        body: n bodies.
         x: points in the world [m].
-        cylinders: whether all cores are cylinders; see `is_cylinder`.
+        is_used: which of the results are used; others may be bounds.
     """
     core, radius = body.core, body.radius
     local = jnp.einsum("nji,nj->ni", body.R, x - body.p)
@@ -84,13 +120,14 @@ def closest_surface_points(
             on = local.at[:, 2].set(0.0)
         case collision.Box(half):
             d, on = collision.closest_point_on_box(local, half)
-        case collision.BoxPlusEllipsoid(half, radii) if cylinders:
+        case collision.BoxPlusEllipsoid(half, radii) if kind == SurfaceKind.CYLINDER:
             d, on = collision.closest_point_on_cylinder(local, half[:, 2], radii[:, 0])
         case _:
             point = collision.Box(jnp.zeros_like(x))
             eye = jnp.broadcast_to(jnp.eye(3, dtype=x.dtype), (len(x), 3, 3))
             points = collision.Body(point, jnp.zeros_like(radius), eye, x)
-            contact = collision.contact(points, body)
+            limit = jnp.where(is_used, jnp.inf, -jnp.inf)
+            contact = collision.contact_within(points, body, limit)
             return contact.distance, contact.point_b
     # From the core's surface to that of the swept body, along the normal.
     outward = (local - on) / jnp.where(jnp.abs(d) > 0, d, 1.0)[:, None]

@@ -20,6 +20,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Float
 
+from posewise.compilation.arrays import Array
+
 FORCE_PENALTY = 1e-4
 """Weight ρ of squared forces [1]; larger values smooth the imbalance and raise it.
 
@@ -42,7 +44,7 @@ class FrictionContacts(NamedTuple):
     its transpose forces at the points to wrenches on the bodies."""
     normal: Float[jax.Array, "n 3"]
     """Unit normals, the axes of the friction cones."""
-    friction: Float[jax.Array, " n"]
+    friction: Float[Array, " n"]
     """Coefficients of friction."""
 
 

@@ -176,19 +176,10 @@ def feature_on_frames(groups: Sequence[FrameGroup], build: GroupRows) -> Feature
         roots = [C.frames[part[0]].name if part else "" for part in frames]
         named = zip(roots, frames, strict=True)
         fn, arrays, dim = build(tuple(FrameGroup(C, *entry) for entry in named))
-        return _symbol(fn, dim), _with_copies(indices, fn.__name__), arrays
+        return _symbol(fn, dim), with_copies(indices, fn.__name__), arrays
 
     names = [C.frames[i].name for group in groups for i in group.frames]
     return world_feature(names, resolve)
-
-
-def _with_copies(indices: Int[np.ndarray, " n"], rows: str) -> Int[np.ndarray, " m"]:
-    """Return frames and copies of the last one, for a program that serves more."""
-    if not len(indices):
-        return indices
-    need = Capacity(frozenset(), (capacity_class(len(indices), 1),))
-    (count,) = capacity_at_hand(("frames", rows), need).counts
-    return np.pad(indices, (0, count - len(indices)), mode="edge")
 
 
 @lru_cache(maxsize=512)
@@ -202,6 +193,15 @@ def _symbol(fn: Callable[..., Any], dim: int) -> Symbol:
         unit="m",
         takes_frame_stack=True,
     )
+
+
+def with_copies(indices: Int[np.ndarray, " n"], rows: str) -> Int[np.ndarray, " m"]:
+    """Return frames and copies of the last one, for a program that serves more."""
+    if not len(indices):
+        return indices
+    need = Capacity(frozenset(), (capacity_class(len(indices), 1),))
+    (count,) = capacity_at_hand(("frames", rows), need).counts
+    return np.pad(indices, (0, count - len(indices)), mode="edge")
 
 
 def constant_row(truth: bool) -> GroupRows:

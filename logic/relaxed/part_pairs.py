@@ -60,6 +60,13 @@ def part_pairs(
     if not len(table.kind):
         names = " and ".join(repr(frames[i].name) for i in pairs[0])
         raise PredicateError(f"{names}: two half-spaces have no distance.")
+    return pairs_of_table(table, rows, groups)
+
+
+def pairs_of_table(
+    table: BodyPairTable, rows: str, groups: int = 1
+) -> tuple[PartPairKinds, Arrays]:
+    """Return the pairs of a table, of which there is one at least; see `part_pairs`."""
     need = Capacity(
         frozenset(np.unique(table.kind).tolist()),
         (capacity_class(len(table.kind) // groups, 1), vertex_class(table.bodies)),

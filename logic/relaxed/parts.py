@@ -176,7 +176,8 @@ def posed_parts(
 def part_core(core: type[collision.Core], arrays: TracedArrays) -> collision.Core:
     """Return the cores of parts, all of one type; see `part_columns`."""
     rows = np.arange(len(arrays["at"]))
-    vertices = arrays.get("vertices", np.zeros((0, 1, 3)))
+    # a table that has no hulls may be that of a program that serves some
+    vertices = arrays.get("vertices", np.zeros((len(rows), 1, 3)))
     return make_core(core, arrays["half"], arrays["radii"], rows, vertices)
 
 

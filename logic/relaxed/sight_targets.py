@@ -12,11 +12,12 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from posewise import collision
+from posewise.compilation.capacity import Capacity, capacity_at_hand, capacity_class
 from posewise.robots.contact.bodies import frame_bodies
 from posewise.robots.geometry.hulls import hull_planes, volume_and_centroid
 from posewise.robots.world.frame import Frame
 
-MAX_TARGETS = 17
+MAX_TARGETS = 16
 """Maximum number of targets of an object (count).
 
 Centres of the largest parts come first, then points towards their vertices. More make
@@ -32,6 +33,9 @@ MAX_VERTICES = 32
 """Maximum number of vertices of a polyhedron in a hull (count)."""
 RIM_VERTICES = 16
 """Number of vertices on a circular rim (count)."""
+MIN_FACES = 128
+"""Least number of faces that programs are compiled for (count). Larger values compile
+fewer programs and compute more unused faces."""
 DIRECTIONS = np.array([d for d in product((-1.0, 0.0, 1.0), repeat=3) if any(d)])
 """The 26 directions to the faces, edges and corners of a cube."""
 
@@ -60,6 +64,9 @@ def sight_targets(
 ) -> tuple[Int[np.ndarray, " n"], SightTarget] | None:
     """Return targets in the parts of frames.
 
+    Copies of the first target follow them, and of the first face of each polyhedron,
+    up to classes of capacity.
+
     Returns:
         Positions of their frames, and the targets; None when all parts are planes or
         too thin.
@@ -83,6 +90,10 @@ def sight_targets(
         if k < len(targets)
     ][:MAX_TARGETS]
     faces = max(len(target.planes) for _, target in rounds)
+    classes = capacity_class(len(rounds), 1), capacity_class(faces, MIN_FACES)
+    need = Capacity(frozenset(), classes)
+    count, faces = capacity_at_hand("sight targets", need).counts
+    rounds += rounds[:1] * (count - len(rounds))
     padded = [t._replace(planes=_padded(t.planes, faces)) for _, t in rounds]
     columns = zip(*padded, strict=True)
     return np.array([i for i, _ in rounds]), SightTarget(*map(np.array, columns))

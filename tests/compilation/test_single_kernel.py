@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import posewise as pw
-from posewise.compilation import single_kernel
+from posewise.compilation import loaded_programs, single_kernel
 from posewise.compilation.packed_pytree import (
     MAX_SHARED_SIZE,
     fetch,
@@ -94,12 +94,12 @@ def test_static_jit_compiles_once_for_each_static_argument():
 
 
 def test_static_jit_evicts_the_least_recently_used_program(monkeypatch):
-    monkeypatch.setattr(single_kernel, "MAX_PROGRAMS", 3)
+    monkeypatch.setattr(loaded_programs, "MAX_PROGRAMS", 3)
     scaled = StaticJit(lambda factor, x: factor * x)
     x = jnp.arange(3.0)
     for factor in (1, 2, 3, 1, 4):  # 2 is then the least recently used
         np.testing.assert_array_equal(fetch(scaled(factor, x)), factor * x)
-    assert {given[0] for given in scaled.programs} == {3, 1, 4}
+    assert {static[0] for static in scaled.programs.by_static} == {3, 1, 4}
     assert scaled.num_compilations() == 4
     scaled(1, x)
     assert scaled.num_compilations() == 4

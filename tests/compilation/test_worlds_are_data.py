@@ -201,3 +201,34 @@ def warm_placement():
 def test_other_objects_compile_nothing(warm_placement, compiled, name):
     assert placement(table_scene(*TABLES[name])).feasible
     assert compiled() == []
+
+
+def resting(C: pw.Config) -> pw.Placement:
+    constraints = [pw.logic.OnTopOf("cup", "table"), pw.logic.Stable("cup")]
+    constraints.append(pw.logic.InFoVOfAgent("cup", "viewer"))
+    return pw.solve_placement(C, constraints, ["cup"], starts=4, progress=False)[0]
+
+
+EYE = [0.3, -1.5, 1.2, 0.621, -0.154, 0.126, 0.758]
+
+
+def seen_scene(cup: str, others: str, drawers: int = 0) -> pw.Config:
+    C = table_scene(cup, others, drawers)
+    C.add_camera("eye", pose=EYE)
+    C.add_agent("viewer", base="eye", camera="eye")
+    return C
+
+
+@pytest.fixture(scope="module")
+def warm_resting():
+    scene = "hull+cylinder+box", "hull+box cylinder+hull+ellipsoid capsule box", 3
+    resting(seen_scene(*scene))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TABLES)
+def test_other_objects_that_rest_and_are_seen_compile_nothing(
+    warm_resting, compiled, name
+):
+    assert resting(seen_scene(*TABLES[name])).feasible
+    assert compiled() == []
