@@ -91,7 +91,7 @@ class PartPairs(NamedTuple):
     upper: Float[Array, "pairs objects"]
     """One-hot indices of the objects of the first parts."""
     lower: Float[Array, "pairs objects"]
-    """Those of the others; 0: the world."""
+    """One-hot indices of the objects of the second parts; 0: the world."""
 
 
 class _Sample(NamedTuple):
