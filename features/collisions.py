@@ -27,9 +27,8 @@ from .pairs.nearest import (
 from .pairs.sums import PairSumBatch, sum_near_pairs
 from .pairs.tables import (
     FAR_DISTANCE,
-    NAMED_SIZES,
-    PADDED_SIZES,
-    WORLD_SIZES,
+    MIN_NAMED_SIZE,
+    MIN_WORLD_SIZE,
     FramePairTable,
     PairTypes,
     table_of_frames,
@@ -241,9 +240,8 @@ def _pairs_symbol(
         tree: of the world; None: a feature that names its frames.
     """
     is_sum = fn is accumulated_collisions
-    least = WORLD_SIZES if tree else NAMED_SIZES
-    if is_padded := dim is None:
-        least = PADDED_SIZES
+    is_padded = dim is None
+    least = MIN_WORLD_SIZE if tree or is_padded else MIN_NAMED_SIZE
     has_exact_rows = not is_sum and not is_padded
     types, params = table.arrays((name, tree), least, has_exact_rows=has_exact_rows)
     derived: tuple[Any, ...] = (_LINEARIZE_ROWS,)

@@ -21,7 +21,7 @@ from .pairs.nearest import (
     vmap_instances,
     wrench_of_distance,
 )
-from .pairs.tables import NAMED_SIZES, PairTypes, table_of_frames
+from .pairs.tables import MIN_NAMED_SIZE, PairTypes, table_of_frames
 from .symbol import Resolved
 
 
@@ -49,7 +49,7 @@ def distance_resolver(
             raise ConfigError(
                 f"{name} on {list(frames)}: two half-spaces have no distance."
             )
-        types, arrays = table.arrays(name, NAMED_SIZES, has_exact_rows=True)
+        types, arrays = table.arrays(name, MIN_NAMED_SIZE, has_exact_rows=True)
         arrays |= smoothing_params(name, smoothing)
         # Only the distance has its derivative at hand, as the normal and the witness
         # points; derivatives of these depend on the curvature of the surfaces, and are

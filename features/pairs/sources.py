@@ -18,6 +18,10 @@ from posewise.robots.contact.body_table import (
 
 from .tables import PairTypes
 
+PAIR_CHUNK_SIZE = 128
+"""Number of pairs in all rows whose balls are compared at a time (count). More waste
+more work on places that no pair takes, fewer vectorise worse."""
+
 
 class PairSource(NamedTuple):
     """A batch of n rows with m sets of params, each shared by n / m successive rows."""
@@ -97,8 +101,24 @@ class PairSource(NamedTuple):
         size = (self.params["core_radius"] + self.params["radius"])[..., None]
         if moved is not None:
             size = size + jnp.moveaxis(moved.reshape(centers.shape[:3]), 1, 2)
-        ends = self.params["body_a"], self.params["body_b"]
-        return _balls_are_near(centers, size, reach, *ends)
+        columns = reach, self.params["body_a"], self.params["body_b"]
+        are_near = partial(_balls_are_near, centers, size)
+        if jax.default_backend() != "cpu" or self.pairs % PAIR_CHUNK_SIZE:
+            return are_near(*columns).reshape(-1)
+
+        # Places that no pair takes come last: the loop ends before them.
+        def process(k: jax.Array, near: jax.Array) -> jax.Array:
+            first = k * PAIR_CHUNK_SIZE
+            chunk = (
+                jax.lax.dynamic_slice_in_dim(x, first, PAIR_CHUNK_SIZE, 1)
+                for x in columns
+            )
+            return jax.lax.dynamic_update_slice_in_dim(near, are_near(*chunk), first, 1)
+
+        taken = jnp.sum(self.params["kind"] != NO_PAIR_NUMBER, 1).max()
+        nothing = jnp.zeros((self.sets, self.pairs, self.shared), bool)
+        chunks = (taken + PAIR_CHUNK_SIZE - 1) // PAIR_CHUNK_SIZE
+        return jax.lax.fori_loop(0, chunks, process, nothing).reshape(-1)
 
 
 def flatten_axes(x: jax.Array, axes: int) -> jax.Array:
@@ -156,4 +176,4 @@ def _balls_are_near(
     limit = materialize(max_distance, size, a, b, reach)
     # Squares spare the root; as they lose the sign, a limit made negative by a negative
     # margin is excluded separately.
-    return ((limit > 0) & (square < limit * limit)).reshape(-1)
+    return (limit > 0) & (square < limit * limit)

@@ -40,23 +40,13 @@ class PairTypes(NamedTuple):
     """Whether a pair of frames may have several pairs of bodies."""
 
 
-class TableSizes(NamedTuple):
-    """Sizes of the smallest tables that programs are compiled for (counts)."""
-
-    pairs: int
-    """Pairs of bodies."""
-    pairs_per_body: int
-    pairs_per_frame_pair: int
-    """Pairs of bodies for each pair of frames, where frames have several bodies."""
-
-
-NAMED_SIZES = TableSizes(4, 1, 1)
-"""Tables of a few frames that a feature names."""
-WORLD_SIZES = TableSizes(8, 4, 4)
-"""Tables of all that moves in a world, and what stands around it."""
-PADDED_SIZES = TableSizes(8, 1, 4)
-"""The same of what moves among many bodies that do not: places have rows, and each
-costs time."""
+MIN_NAMED_SIZE = 4
+"""Least numbers of bodies and pairs of a few frames that a feature names, which
+programs are compiled for (count). Larger ones waste work on padding, smaller ones
+compile more programs."""
+MIN_WORLD_SIZE = 8
+"""The same of all that moves in a world, and what stands around it (count). Larger ones
+waste work in small worlds, smaller ones compile more programs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,13 +60,14 @@ class FramePairTable:
     """Distance at which each pair begins to count [m]; -inf: never."""
 
     def arrays(
-        self, key: Hashable, least: TableSizes, *, has_exact_rows: bool = False
+        self, key: Hashable, least: int, *, has_exact_rows: bool = False
     ) -> tuple[PairTypes, dict[str, np.ndarray]]:
         """Return what a program depends on, and the arrays.
 
         Args:
             key: what programs depend on besides, see `capacity_at_hand`.
-            least: smallest tables.
+            least: number of bodies, of their pairs and of pairs of frames, in the
+                smallest tables.
             has_exact_rows: whether the places of pairs of frames are as many as these.
         """
         types, counts = self._classes(key, least)
@@ -107,34 +98,27 @@ class FramePairTable:
             params["end_row"] = _padded(p.pair, num_pairs, 0)
         return types, params
 
-    def _classes(
-        self, key: Hashable, least: TableSizes
-    ) -> tuple[PairTypes, tuple[int, ...]]:
+    def _classes(self, key: Hashable, least: int) -> tuple[PairTypes, tuple[int, ...]]:
         """Return the types, and the classes of the numbers of bodies and pairs."""
         b, pairs, ends = self.pairs.bodies, len(self.pairs.pair), len(self.ends)
         has_unions = not np.array_equal(self.pairs.pair, np.arange(ends))
-        per_ends = least.pairs_per_frame_pair if has_unions else 1
-        most = max(
-            pairs,
-            ends * per_ends,
-            len(b.rank) * least.pairs_per_body,
-            len(b.vertices) * least.pairs_per_body,
-        )
-        size = capacity_class(most, least.pairs)
         vertices = 0
         if len(b.vertices):
             vertices = capacity_class(b.vertices.shape[1], MIN_VERTICES)
+        sizes = (
+            capacity_class(n, least)
+            for n in (max(len(b.rank), len(b.vertices)), pairs, ends)
+        )
         need = Capacity(
             frozenset(np.unique(self.pairs.kind).tolist()),
-            (size, size // per_ends, vertices, int(has_unions)),
+            (*sizes, vertices, int(has_unions)),
         )
         known = capacity_at_hand((key, least), need)
-        size, num_ends, vertices, unions = known.counts
+        bodies, num_pairs, num_ends, vertices, unions = known.counts
         kinds = tuple(PairKind(k) for k in sorted(known.kinds))
         has_hulls = not HULL_KINDS.isdisjoint(kinds)
         vertices = max(vertices, MIN_VERTICES * has_hulls)
-        bodies = max(size // least.pairs_per_body, 4)
-        counts = bodies, bodies * has_hulls, vertices, size, num_ends
+        counts = bodies, bodies * has_hulls, vertices, num_pairs, num_ends
         return PairTypes(kinds, bool(unions)), counts
 
 

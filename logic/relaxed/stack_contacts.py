@@ -41,9 +41,11 @@ from .support_graph import Stack
 from .world_feature import Arrays, TracedArrays
 
 FRICTION_MARGIN = 0.07
-"""Margin by which coefficients of friction are reduced [1]."""
-JAMMING_BLEND = 0.1
-"""Range of the normal's z component over which contacts begin to count [1]."""
+"""Margin by which coefficients of friction are reduced [1]; larger is more
+conservative."""
+JAMMING_BLEND_HEIGHT = 0.1
+"""Range of the normal's z component over which contacts begin to count [1]. Larger ones
+leave out more steep contacts, smaller ones change faster."""
 MIN_POINTS = 16
 """Least number of points that programs are compiled for (count). Larger values compile
 fewer programs and compute more unused points."""
@@ -305,4 +307,4 @@ def _no_jamming_weight(
     # sin(atan μ): the cones of two contacts whose normals rise more cannot contain the
     # line between them.
     steepest = friction / jnp.sqrt(1 + friction * friction)
-    return smoothstep((rise - steepest) / JAMMING_BLEND)
+    return smoothstep((rise - steepest) / JAMMING_BLEND_HEIGHT)

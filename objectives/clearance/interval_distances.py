@@ -23,7 +23,7 @@ from posewise.compilation.program import compile_program
 from posewise.features.pairs.near_pairs import PairBatch, PairLocation
 from posewise.features.pairs.sources import PairSource
 from posewise.features.pairs.tables import (
-    WORLD_SIZES,
+    MIN_WORLD_SIZE,
     PairTypes,
     on_nodes,
     table_of_frames,
@@ -65,7 +65,7 @@ def frame_pairs(
         pairs: of frame indices.
     """
     table = table_of_frames(frames, pairs, np.zeros(len(pairs)))
-    types, params = table.arrays(("intervals", tree), WORLD_SIZES)
+    types, params = table.arrays(("intervals", tree), MIN_WORLD_SIZE)
     return FramePairs(types, params, pairs)
 
 

@@ -127,7 +127,7 @@ def test_tables_of_a_program_for_one_scene_have_exactly_its_size(staging, monkey
     def sizes() -> set[int]:
         """Return the numbers of places for pairs, bodies and frames."""
         table = tables.table_of_frames(frames, pairs, np.full(4, 0.01))
-        arrays = table.arrays(object(), tables.TableSizes(1, 1, 1))[1]
+        arrays = table.arrays(object(), 1)[1]
         bodies, ends = len(arrays["body_frame"]), len(arrays["margin"])
         return {bodies, ends}
 

@@ -12,7 +12,11 @@ from posewise.compilation.capacity import (
     capacity_class,
     make_tables,
 )
-from posewise.features.pairs.tables import NAMED_SIZES, WORLD_SIZES, table_of_frames
+from posewise.features.pairs.tables import (
+    MIN_NAMED_SIZE,
+    MIN_WORLD_SIZE,
+    table_of_frames,
+)
 
 BOX = pw.Box([0.1, 0.1, 0.1])
 HULL = pw.Convex(np.random.default_rng(0).uniform(-0.1, 0.1, (12, 3)))
@@ -36,7 +40,7 @@ SCENES = {
 }
 
 
-@pytest.mark.parametrize("least", [NAMED_SIZES, WORLD_SIZES])
+@pytest.mark.parametrize("least", [MIN_NAMED_SIZE, MIN_WORLD_SIZE])
 @pytest.mark.parametrize("rows", [False, True])
 def test_all_pairs_fit_in_after_any_other_scene(least, rows):
     for names in itertools.permutations(SCENES, 2):
