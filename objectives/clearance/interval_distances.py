@@ -105,15 +105,16 @@ def _interval_distances(
     moves = gather(jnp.asarray(K.tree.node_dof_mask), of_nodes["body_frame"][0])
     body_centers = source.body_centers()
     centers = body_centers[0]
-    rates, core_radius = dof_rates(K, step), of_nodes["core_radius"]
-    # What a half-space sweeps depends on how far its points are that count.
-    is_plane = jnp.isinf(core_radius)
-    radii = jnp.where(is_plane, 0.0, core_radius)
-    bounds = motion_bounds(K, twists, rates, centers, radii, moves)
-    if not PLANE_KINDS.isdisjoint(types.kinds):
-        reach = core_radius + of_nodes["radius"]
-        radii = _with_plane_radii(radii, reach, centers, bounds)
-        bounds = motion_bounds(K, twists, rates, centers, radii, moves)
+    rates = dof_rates(K, step)
+    size = of_nodes["core_radius"], of_nodes["radius"]
+    has_planes = not PLANE_KINDS.isdisjoint(types.kinds)
+    # Places of a motion that are checked one by one do not move.
+    bounds, radii = jax.lax.cond(
+        jnp.any(rates != 0),
+        partial(_bounds_of_motion, has_planes),
+        partial(_bounds_at_rest, has_planes),
+        *(K, twists, rates, centers, size, moves),
+    )
     dofs = rates.shape[1]
     motion = _Motion(
         displacement=bounds.displacement.reshape(-1, dofs),
@@ -121,7 +122,7 @@ def _interval_distances(
         twists=twists * rates[..., None],
         moves=moves,
         centers=centers,
-        radii=jnp.broadcast_to(radii, centers.shape[:2]).reshape(-1),
+        radii=radii.reshape(-1),
     )
     limit = threshold.reshape(-1)
     reach = jnp.max(threshold, 0, keepdims=True)
@@ -136,6 +137,50 @@ def _interval_distances(
         measured,
     )
     return tuple(x.reshape(threshold.shape) for x in measured)
+
+
+def _bounds_of_motion(
+    has_planes: bool,
+    K: Kinematics,
+    twists: jax.Array,
+    rates: jax.Array,
+    centers: jax.Array,
+    size: tuple[jax.Array, jax.Array],
+    moves: jax.Array,
+) -> tuple[MotionBounds, jax.Array]:
+    """Return how far bodies move on intervals, and the radii of balls of their cores.
+
+    Args:
+        has_planes: whether there are half-spaces; static.
+        K: kinematics.
+        twists: of the dofs in the middle of the intervals (n, dofs, 6).
+        rates: of the dofs on the intervals (n, dofs).
+        centers: origins of the bodies (n, bodies, 3).
+        size: radii of the cores, infinite for half-spaces, and of what inflates them.
+        moves: which dofs move each body (bodies, dofs).
+    """
+    core_radius, radius = size
+    # What a half-space sweeps depends on how far its points are that count.
+    radii = jnp.where(jnp.isinf(core_radius), 0.0, core_radius)
+    bounds = motion_bounds(K, twists, rates, centers, radii, moves)
+    if has_planes:
+        radii = _with_plane_radii(radii, core_radius + radius, centers, bounds)
+        bounds = motion_bounds(K, twists, rates, centers, radii, moves)
+    return bounds, jnp.broadcast_to(radii, centers.shape[:2])
+
+
+def _bounds_at_rest(
+    has_planes: bool,
+    K: Kinematics,
+    twists: jax.Array,
+    rates: jax.Array,
+    centers: jax.Array,
+    size: tuple[jax.Array, jax.Array],
+    moves: jax.Array,
+) -> tuple[MotionBounds, jax.Array]:
+    """Return the same as `_bounds_of_motion` where nothing moves: zeros."""
+    nothing = jnp.zeros((*centers.shape[:2], rates.shape[1]), centers.dtype)
+    return MotionBounds(nothing, nothing), jnp.zeros(centers.shape[:2], centers.dtype)
 
 
 def _with_plane_radii(
