@@ -115,9 +115,9 @@ class PairSource(NamedTuple):
             )
             return jax.lax.dynamic_update_slice_in_dim(near, are_near(*chunk), first, 1)
 
-        taken = jnp.sum(self.params["kind"] != NO_PAIR_NUMBER, 1).max()
+        present = jnp.sum(self.params["kind"] != NO_PAIR_NUMBER, 1).max()
         nothing = jnp.zeros((self.sets, self.pairs, self.shared), bool)
-        chunks = (taken + PAIR_CHUNK_SIZE - 1) // PAIR_CHUNK_SIZE
+        chunks = (present + PAIR_CHUNK_SIZE - 1) // PAIR_CHUNK_SIZE
         return jax.lax.fori_loop(0, chunks, process, nothing).reshape(-1)
 
 
