@@ -79,13 +79,17 @@ class Program:
         self.attempt = object()
         """Changes with each attempt to make the tables."""
 
-    def capacity_of(self, key: Hashable, need: Capacity) -> Capacity:
+    def capacity_of(
+        self, key: Hashable, need: Capacity, is_shared: bool = False
+    ) -> Capacity:
         """Return the capacity of a table; see `capacity_at_hand`."""
         name = _name(key)
         while not self._suffices(name, need):
             if self.is_new:
                 sizes = self.compiled[self.index]
                 sizes[name] = need.joined(sizes.get(name, need))
+                if is_shared:
+                    sizes[name] = sizes[name].joined(_largest(name, need))
                 continue
             self.index = min(self.index + 1, len(self.compiled))
             if self.index == len(self.compiled):
@@ -164,17 +168,29 @@ def table_attempt() -> object | None:
     return None if program is None else program.attempt
 
 
-def capacity_at_hand(key: Hashable, need: Capacity) -> Capacity:
+def capacity_at_hand(
+    key: Hashable, need: Capacity, is_shared: bool = False
+) -> Capacity:
     """Return the capacity of a table, of a program that is at hand if one suffices.
 
     Args:
         key: name of the table in its program.
         need: classes that are needed.
+        is_shared: whether the same worlds come to all programs that have this table, so
+            that a new one is compiled for what there has been in others.
     """
     program = _program.get()
     if program is not None:
-        return program.capacity_of(key, need)
+        return program.capacity_of(key, need, is_shared)
     return make_tables(("table", key), lambda: capacity_at_hand(key, need))
+
+
+def _largest(name: Hashable, need: Capacity) -> Capacity:
+    """Return the capacity of a table that serves all programs of this process."""
+    for compiled in _compiled.values():
+        for sizes in compiled[-1:]:
+            need = need.joined(sizes.get(name, need))
+    return need
 
 
 @lru_cache(maxsize=4096)

@@ -243,7 +243,13 @@ def _pairs_symbol(
     is_padded = dim is None
     least = MIN_WORLD_SIZE if tree or is_padded else MIN_NAMED_SIZE
     has_exact_rows = not is_sum and not is_padded
-    types, params = table.arrays((name, tree), least, has_exact_rows=has_exact_rows)
+    types, params = table.arrays(
+        (name, tree),
+        least,
+        has_exact_rows=has_exact_rows,
+        # A robot's paths and their goals are in the same worlds.
+        is_shared=tree is not None,
+    )
     derived: tuple[Any, ...] = (_LINEARIZE_ROWS,)
     if is_sum:
         params["slack"] = np.array(0.0)

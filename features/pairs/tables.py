@@ -60,7 +60,12 @@ class FramePairTable:
     """Distance at which each pair begins to count [m]; -inf: never."""
 
     def arrays(
-        self, key: Hashable, least: int, *, has_exact_rows: bool = False
+        self,
+        key: Hashable,
+        least: int,
+        *,
+        has_exact_rows: bool = False,
+        is_shared: bool = False,
     ) -> tuple[PairTypes, dict[str, np.ndarray]]:
         """Return what a program depends on, and the arrays.
 
@@ -69,8 +74,9 @@ class FramePairTable:
             least: number of bodies, of their pairs and of pairs of frames, in the
                 smallest tables.
             has_exact_rows: whether the places of pairs of frames are as many as these.
+            is_shared: see `capacity_at_hand`.
         """
-        types, counts = self._classes(key, least)
+        types, counts = self._classes(key, least, is_shared)
         num_bodies, num_hulls, num_vertices, num_pairs, num_ends = counts
         if has_exact_rows:
             num_ends = len(self.ends)
@@ -98,7 +104,9 @@ class FramePairTable:
             params["end_row"] = _padded(p.pair, num_pairs, 0)
         return types, params
 
-    def _classes(self, key: Hashable, least: int) -> tuple[PairTypes, tuple[int, ...]]:
+    def _classes(
+        self, key: Hashable, least: int, is_shared: bool
+    ) -> tuple[PairTypes, tuple[int, ...]]:
         """Return the types, and the classes of the numbers of bodies and pairs."""
         b, pairs, ends = self.pairs.bodies, len(self.pairs.pair), len(self.ends)
         has_unions = not np.array_equal(self.pairs.pair, np.arange(ends))
@@ -113,7 +121,7 @@ class FramePairTable:
             frozenset(np.unique(self.pairs.kind).tolist()),
             (*sizes, vertices, int(has_unions)),
         )
-        known = capacity_at_hand((key, least), need)
+        known = capacity_at_hand((key, least), need, is_shared)
         bodies, num_pairs, num_ends, vertices, unions = known.counts
         kinds = tuple(PairKind(k) for k in sorted(known.kinds))
         has_hulls = not HULL_KINDS.isdisjoint(kinds)

@@ -63,6 +63,18 @@ def test_all_pairs_fit_in_after_any_other_scene(least, rows):
                 assert m == n
 
 
+def test_numbers_of_bodies_and_pairs_have_classes_each():
+    """A robot of many balls has many pairs of bodies, but few bodies."""
+    C = pw.Config()
+    for name in ("hand", "shelf"):
+        balls = [(pw.Sphere(0.01), [0.1 * k, 0, 0, 1, 0, 0, 0]) for k in range(16)]
+        C.add_object(name, parts=balls)
+    table = table_of_frames(C.frames, np.array([[0, 1]]), np.array([0.01]))
+    types, params = table.arrays(object(), MIN_WORLD_SIZE)
+    sizes = [len(params[name]) for name in ("body_frame", "kind", "margin")]
+    assert types.has_unions and sizes == [32, 512, 8]
+
+
 def test_a_larger_capacity_serves_until_a_smaller_one_is_there():
     small, large = Capacity(frozenset({0}), (4,)), Capacity(frozenset({0, 1}), (16,))
     key = object()
@@ -78,6 +90,20 @@ def test_what_one_program_is_compiled_for_is_not_at_hand_for_another():
     make_tables(path, lambda: capacity_at_hand(key, large))
     assert make_tables(pose, lambda: capacity_at_hand(key, small)) == small
     assert make_tables(path, lambda: capacity_at_hand(key, small)) == large
+
+
+def test_tables_of_the_same_worlds_grow_together():
+    """A program for goals serves what the one for paths has served."""
+    small, large = Capacity(frozenset({0}), (4,)), Capacity(frozenset({0, 1}), (16,))
+    key, path, goal = object(), object(), object()
+
+    def capacity(program: object, need: Capacity) -> Capacity:
+        return make_tables(program, lambda: capacity_at_hand(key, need, True))
+
+    assert capacity(goal, small) == small  # compiled before there was more
+    assert capacity(path, large) == large
+    assert capacity(goal, small) == small
+    assert capacity(object(), small) == large
 
 
 def test_all_tables_of_a_program_are_of_sizes_compiled_together():
