@@ -35,7 +35,7 @@ os.environ["POSEWISE_CACHE"] = "0"
 
 import jax  # noqa: E402
 import pytest  # noqa: E402
-from suite.core import LongCoreCases, mark_core  # noqa: E402
+from suite.core import CoreTimeLimit, mark_core  # noqa: E402
 from suite.longest_first import LongestFirst  # noqa: E402
 from suite.programs_folder import empty_if_large, programs_folder  # noqa: E402
 
@@ -52,13 +52,13 @@ MAPS = Path("/proc/self/maps")
 
 
 def pytest_configure(config):
-    """Order files by their time, and list long cases where only core ones run."""
+    """Order files by their time, and limit that of cases where only core ones run."""
     if not hasattr(config, "workerinput"):
         empty_if_large()
     if config.pluginmanager.hasplugin("cacheprovider"):
         config.pluginmanager.register(LongestFirst(config))
     if config.getoption("markexpr") == "core":
-        config.pluginmanager.register(LongCoreCases())
+        config.pluginmanager.register(CoreTimeLimit())
 
 
 @pytest.hookimpl(tryfirst=True)

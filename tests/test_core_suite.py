@@ -1,9 +1,10 @@
-"""Cases of `make test`, their order and the list of long ones."""
+"""Cases of `make test`, their order and their limit of time."""
 
 from types import SimpleNamespace
 
 import pytest
-from suite.core import LongCoreCases, mark_core, processor_seconds
+from suite import core
+from suite.core import CoreTimeLimit, mark_core, processor_seconds
 from suite.longest_first import KEY, LongestFirst
 
 
@@ -23,43 +24,44 @@ class Case:
         self.marks.add(name)
 
 
-def core(cases: list[Case]) -> list[str]:
+def core_cases(cases: list[Case]) -> list[str]:
     mark_core(cases)
     return [case.nodeid for case in cases if "core" in case.marks]
 
 
 def test_one_case_of_each_function_and_the_edges_are_core():
     many = [Case(f"a.py::test_many[{k}]") for k in range(50)]
-    (chosen,) = core(many)
-    assert core([Case(case.nodeid) for case in reversed(many)]) == [chosen]
-    assert core([Case("a.py::test_single"), Case("a.py::T::test_single")]) == [
+    (chosen,) = core_cases(many)
+    assert core_cases([Case(case.nodeid) for case in reversed(many)]) == [chosen]
+    assert core_cases([Case("a.py::test_single"), Case("a.py::T::test_single")]) == [
         "a.py::test_single",
         "a.py::T::test_single",
     ]
     edge = Case("a.py::test_many[edge]", "edge")
-    names = core([*(Case(case.nodeid) for case in many), edge])
+    names = core_cases([*(Case(case.nodeid) for case in many), edge])
     assert edge.nodeid in names and len(names) <= 2
-    assert core([Case("a.py::test_l", "long"), Case("a.py::test_s", "slow")]) == []
-
-
-@pytest.mark.parametrize("seconds", [0.0, 10.0])
-def test_a_long_core_case_is_listed_and_passes(seconds):
-    plugin, lines = LongCoreCases(), []
-    plugin.begin = processor_seconds() - seconds
-    report = SimpleNamespace(
-        when="call", outcome="passed", nodeid="a.py::test_a", user_properties=[]
+    assert (
+        core_cases([Case("a.py::test_l", "long"), Case("a.py::test_s", "slow")]) == []
     )
+
+
+@pytest.mark.parametrize(
+    ("seconds", "limit_now", "outcome"),
+    [(0.0, 3.0, "passed"), (10.0, 3.0, "failed"), (10.0, 20.0, "passed")],
+)
+def test_a_core_case_over_its_limit_fails(monkeypatch, seconds, limit_now, outcome):
+    plugin = CoreTimeLimit()
+    assert plugin.limit >= 3.0
+    monkeypatch.setattr(core, "time_limit", lambda: limit_now)
+    plugin.limit, plugin.begin = 3.0, processor_seconds() - seconds
+    report = SimpleNamespace(when="call", passed=True, outcome="passed")
     hook = plugin.pytest_runtest_makereport(Case("a.py::test_a"), None)
     next(hook)
     with pytest.raises(StopIteration):
         hook.send(report)
-    plugin.pytest_terminal_summary(
-        SimpleNamespace(
-            stats={"passed": [report]}, section=lines.append, write_line=lines.append
-        )
-    )
-    assert report.outcome == "passed"
-    assert any("a.py::test_a" in line for line in lines) == (seconds > 3.0)
+    assert report.outcome == outcome
+    if outcome == "failed":
+        assert "a.py::test_a took" in report.longrepr and "`long`" in report.longrepr
 
 
 def test_files_that_took_longest_come_first():

@@ -77,6 +77,7 @@ def test_what_a_solution_writes_passes(solved, tmp_path, capsys, timing, suffix)
         assert "? objectives of order 1 and more\n  acceleration limits" in output
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("timing", ["rounded", "retimed"])
 @pytest.mark.parametrize(
     ("old", "new", "line"),

@@ -6,15 +6,20 @@ Of each parametrised test one case, chosen by a hash of its name, and the cases 
 
 import hashlib
 import os
+import time
 from collections import defaultdict
 from collections.abc import Iterable
 
 import pytest
 
 MAX_CORE_SECONDS = 3.0
-"""Time of the processor that a core case should take, with its processes [s]."""
-PROPERTY = "seconds of the processor"
-"""Key of that time in the properties of a report, which come back from workers."""
+"""Time of the processor that a core case may take, with its processes [s]; a longer one
+fails, and has to be made faster or marked `long`."""
+REFERENCE_LOOP_SECONDS = 0.02
+"""Time of `loop_seconds` on a fast desktop, which `MAX_CORE_SECONDS` is meant for [s];
+where it is longer, cases may take longer in proportion."""
+LOOP_STEPS = 10**6
+"""Number of steps of that loop."""
 
 
 def mark_core(items: Iterable[pytest.Item]) -> None:
@@ -35,14 +40,12 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-class LongCoreCases:
-    """Lists core cases that take too long, as a plugin of pytest.
-
-    They do not fail: how long a case takes depends on the machine and its load.
-    """
+class CoreTimeLimit:
+    """Fails core cases that take too long, as a plugin of pytest."""
 
     def __init__(self) -> None:
         self.begin = 0.0
+        self.limit = time_limit()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item):
@@ -52,28 +55,37 @@ class LongCoreCases:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo):
-        """Add the time to the report of a case."""
+        """Turn the report of a passed case over the limit into a failure."""
         report = yield
-        if report.when == "call":
-            seconds = processor_seconds() - self.begin
-            report.user_properties.append((PROPERTY, seconds))
+        seconds = processor_seconds() - self.begin
+        if report.when == "call" and report.passed and seconds > self.limit:
+            # other work may have come to the machine since the limit was set
+            self.limit = max(self.limit, time_limit())
+        if report.when == "call" and report.passed and seconds > self.limit:
+            report.outcome = "failed"
+            report.longrepr = (
+                f"{item.nodeid} took {seconds:.1f} s of the processor; a core case has"
+                f" {self.limit:.1f}: make it faster, or mark it `long`."
+            )
         return report
-
-    def pytest_terminal_summary(self, terminalreporter):
-        """List the cases over the limit, the longest first."""
-        times = [
-            (dict(report.user_properties).get(PROPERTY, 0.0), report.nodeid)
-            for report in terminalreporter.stats.get("passed", [])
-        ]
-        long = sorted((t for t in times if t[0] > MAX_CORE_SECONDS), reverse=True)
-        if long:
-            terminalreporter.section("core cases that take long")
-            for seconds, name in long:
-                line = f"{seconds:5.1f} s of the processor: {name}"
-                terminalreporter.write_line(line)
-            terminalreporter.write_line("make them faster, or mark them `long`")
 
 
 def processor_seconds() -> float:
     """Return the time of this process and of those it has waited for [s]."""
     return sum(os.times()[:4])
+
+
+def time_limit() -> float:
+    """Return the time that a core case may take on this machine as it is now [s]."""
+    return MAX_CORE_SECONDS * max(1.0, loop_seconds() / REFERENCE_LOOP_SECONDS)
+
+
+def loop_seconds() -> float:
+    """Return the time of a fixed loop, the fastest of three, which tells how fast the
+    machine is."""
+    times = []
+    for _ in range(3):
+        begin = time.process_time()
+        sum(i * i for i in range(LOOP_STEPS))
+        times.append(time.process_time() - begin)
+    return min(times)

@@ -60,6 +60,7 @@ def test_what_is_drawn_hides(models, pose, seen):
         assert occluding.holds(C) is not seen
 
 
+@pytest.mark.long
 def test_a_lamp_of_visual_shapes_is_seen():
     C = room("lamp")
     assert logic.InFoVOfAgent("l", "eye").holds(C)

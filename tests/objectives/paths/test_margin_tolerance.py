@@ -168,6 +168,7 @@ def test_where_an_inverse_kinematics_ends_a_path_begins(world, margin, scale):
     assert solution.clearance(0.1).distance >= margin - tolerance(margin)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "margin, depth, is_accepted",
     [(0.005, 2e-5, True), (0.02, 9e-4, True), (0.005, 2e-3, False)],
