@@ -11,7 +11,9 @@ from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import numpy as np
 
 from .fingerprint import NotFingerprintable, fingerprint
 from .program_cache import read_entry, write_entry
@@ -182,15 +184,20 @@ def capacity_at_hand(
     program = _program.get()
     if program is not None:
         return program.capacity_of(key, need, is_shared)
-    return make_tables(("table", key), lambda: capacity_at_hand(key, need))
+    return make_tables(("table", key), lambda: capacity_at_hand(key, need, is_shared))
 
 
 def _largest(name: Hashable, need: Capacity) -> Capacity:
     """Return the capacity of a table that serves all programs of this process."""
-    for compiled in _compiled.values():
-        for sizes in compiled[-1:]:
-            need = need.joined(sizes.get(name, need))
+    for compiled in filter(None, _compiled.values()):
+        need = need.joined(compiled[-1].get(name, need))
     return need
+
+
+def pad_rows(x: np.ndarray, count: int, value: Any = 0) -> np.ndarray:
+    """Return an array with copies of a value after its rows, `count` rows in all."""
+    padding = np.full((count - len(x), *x.shape[1:]), value)
+    return np.concatenate([x, padding.astype(x.dtype)])
 
 
 @lru_cache(maxsize=4096)

@@ -6,12 +6,12 @@ their nearest bodies. Types of bodies are static; sizes, poses and margins are d
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from posewise.collision import Body, Contact, contact, contact_within, smooth_contact
 from posewise.compilation.arrays import Array
@@ -27,6 +27,8 @@ from ..errors import FeatureError
 from ..safe_math import subgradient_weights
 from ..symbol import Symbol
 from .tables import FAR_DISTANCE, PairTypes
+
+T = TypeVar("T")
 
 
 # Symbols compare by identity and are keys of compiled programs: worlds whose pairs have
@@ -217,14 +219,16 @@ def contacts_of_kinds(
             limit = jnp.inf if cutoff is None else cutoff
             # Of all other pairs a bound is enough, which is not used.
             out = contact_within(a, b, jnp.where(is_kind, limit, -jnp.inf))
-        contacts = _where(is_kind, out, contacts)
+        contacts = select_rows(is_kind, out, contacts)
     swapped = Contact(
         contacts.distance, contacts.point_b, contacts.point_a, -contacts.normal
     )
-    return _where(params["is_flipped"], swapped, contacts)
+    return select_rows(params["is_flipped"], swapped, contacts)
 
 
-def _where(mask: Array, a: Contact, b: Contact) -> Contact:
+def select_rows(mask: Bool[Array, " n"], a: T, b: T) -> T:
+    """Return trees of arrays with the rows of a where a mask holds, else of b."""
+
     def select(x: Array, y: Array) -> jax.Array:
         return jnp.where(mask.reshape(-1, *[1] * (x.ndim - 1)), x, y)
 

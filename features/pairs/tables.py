@@ -13,7 +13,12 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from posewise.compilation.arrays import Array
-from posewise.compilation.capacity import Capacity, capacity_at_hand, capacity_class
+from posewise.compilation.capacity import (
+    Capacity,
+    capacity_at_hand,
+    capacity_class,
+    pad_rows,
+)
 from posewise.robots.contact.body_table import (
     HULL_KINDS,
     MIN_VERTICES,
@@ -85,23 +90,23 @@ class FramePairTable:
         b, p = self.pairs.bodies, self.pairs
         vertices = pad_vertices(b.vertices, num_vertices)
         params = {
-            "body_frame": _padded(b.frame, num_bodies, 0),
-            "body_pose": _padded(b.pose, num_bodies, 0.0),
-            "half": _padded(b.half, num_bodies, 0.0),
-            "radii": _padded(b.radii, num_bodies, 0.0),
-            "radius": _padded(b.radius, num_bodies, 0.0),
-            "core_radius": _padded(b.core_radius, num_bodies, 0.0),
-            "hull": np.maximum(_padded(b.hull, num_bodies, 0), 0),
-            "vertices": _padded(vertices, num_hulls, 0.0),
-            "body_a": _padded(p.a, num_pairs, 0),
-            "body_b": _padded(p.b, num_pairs, 0),
-            "is_flipped": _padded(p.is_flipped, num_pairs, False),
-            "kind": _padded(p.kind, num_pairs, NO_PAIR_NUMBER),
-            "ends": _padded(self.ends, num_ends, 0),
-            "margin": _padded(self.margin, num_ends, -np.inf),
+            "body_frame": pad_rows(b.frame, num_bodies, 0),
+            "body_pose": pad_rows(b.pose, num_bodies, 0.0),
+            "half": pad_rows(b.half, num_bodies, 0.0),
+            "radii": pad_rows(b.radii, num_bodies, 0.0),
+            "radius": pad_rows(b.radius, num_bodies, 0.0),
+            "core_radius": pad_rows(b.core_radius, num_bodies, 0.0),
+            "hull": np.maximum(pad_rows(b.hull, num_bodies, 0), 0),
+            "vertices": pad_rows(vertices, num_hulls, 0.0),
+            "body_a": pad_rows(p.a, num_pairs, 0),
+            "body_b": pad_rows(p.b, num_pairs, 0),
+            "is_flipped": pad_rows(p.is_flipped, num_pairs, False),
+            "kind": pad_rows(p.kind, num_pairs, NO_PAIR_NUMBER),
+            "ends": pad_rows(self.ends, num_ends, 0),
+            "margin": pad_rows(self.margin, num_ends, -np.inf),
         }
         if types.has_unions:
-            params["end_row"] = _padded(p.pair, num_pairs, 0)
+            params["end_row"] = pad_rows(p.pair, num_pairs, 0)
         return types, params
 
     def _classes(
@@ -165,9 +170,3 @@ def on_nodes(K: Kinematics, params: Mapping[str, Array]) -> dict[str, Any]:
         "body_pose": turned + p[..., None] * np.array([0, 0, 0, 1], R.dtype),
         "ends": K.frame_nodes[ends],
     }
-
-
-def _padded(x: np.ndarray, count: int, value: Any) -> np.ndarray:
-    """Return an array with copies of a value after its rows."""
-    padding = np.full((count - len(x), *x.shape[1:]), value)
-    return np.concatenate([x, padding.astype(x.dtype)])

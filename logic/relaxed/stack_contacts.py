@@ -17,7 +17,13 @@ from jaxtyping import Float, Int
 
 from posewise import collision
 from posewise.compilation.arrays import Array
-from posewise.compilation.capacity import Capacity, capacity_at_hand, capacity_class
+from posewise.compilation.capacity import (
+    Capacity,
+    capacity_at_hand,
+    capacity_class,
+    pad_rows,
+)
+from posewise.features.pairs.nearest import select_rows
 from posewise.robots.contact.body_table import (
     CORES_BY_RANK,
     BodyPairTable,
@@ -134,7 +140,7 @@ def _pair_tables(
         "lower": one_hot[objects[pair, 1]],
         "friction": np.maximum(np.array(friction)[pair] - FRICTION_MARGIN, 0.0),
     }
-    return {name: _padded(x, count) for name, x in rows.items()}
+    return {name: pad_rows(x, count) for name, x in rows.items()}
 
 
 def _samples(table: BodyPairTable, stack: Stack) -> list[_Sample]:
@@ -182,33 +188,34 @@ def _point_tables(
     ).counts
     pair = np.array([s.pair for s in samples])
     arrays: Arrays = {
-        "sample": _padded(np.array([s.x for s in samples]), count),
-        "pair": _padded(pair, count),
-        "is_point": _padded(np.ones(len(samples)), count),
+        "sample": pad_rows(np.array([s.x for s in samples]), count),
+        "pair": pad_rows(pair, count),
+        "is_point": pad_rows(np.ones(len(samples)), count),
     }
     present: list[tuple[SurfaceKind, ...]] = []
-    for side, name in enumerate(("upper", "lower")):
-        size_of = dict(zip(SurfaceKind, sizes[side * len(SurfaceKind) :], strict=False))
-        row = np.zeros(len(samples), int)
-        first = 0
-        for kind, size in size_of.items():
+    both_sides = zip(
+        ("upper", "lower"), np.reshape(sizes, (2, -1)).tolist(), strict=True
+    )
+    for side, (name, side_sizes) in enumerate(both_sides):
+        row, first = np.zeros(len(samples), int), 0
+        for kind, size in zip(SurfaceKind, side_sizes, strict=True):
             points = np.flatnonzero(kinds[:, side] == kind)
             row[points] = first + np.arange(len(points))
             first += size
+            columns = {
+                "point": points,
+                "pair": pair[points],
+                "is_row": np.ones(len(points)),
+            }
             if size:
                 arrays |= {
-                    f"{name}_{int(kind)}_point": _padded(points, size),
-                    f"{name}_{int(kind)}_pair": _padded(pair[points], size),
-                    f"{name}_{int(kind)}_is_row": _padded(np.ones(len(points)), size),
+                    f"{name}_{int(kind)}_{column}": pad_rows(x, size)
+                    for column, x in columns.items()
                 }
-        arrays[f"{name}_row"] = _padded(row, count)
-        present.append(tuple(kind for kind, size in size_of.items() if size))
+        arrays[f"{name}_row"] = pad_rows(row, count)
+        side_kinds = zip(SurfaceKind, side_sizes, strict=True)
+        present.append(tuple(kind for kind, size in side_kinds if size))
     return present[0], present[1], arrays
-
-
-def _padded(x: np.ndarray, count: int) -> np.ndarray:
-    """Return an array with zeros up to a number of rows."""
-    return np.concatenate([x, np.zeros((count - len(x), *x.shape[1:]), x.dtype)])
 
 
 def stack_contacts(
@@ -225,7 +232,7 @@ def stack_contacts(
         for side in sides
     )
     is_flipped = arrays["is_flipped"]
-    upper, lower = _selected(is_flipped, b, a), _selected(is_flipped, a, b)
+    upper, lower = select_rows(is_flipped, b, a), select_rows(is_flipped, a, b)
     of = arrays["pair"]
     x = jnp.einsum("nij,nj->ni", upper["R"][of], arrays["sample"])
     x = x + upper["p"][of]
@@ -241,16 +248,6 @@ def stack_contacts(
     fall = jnp.maximum(jnp.sum((y - q) * normal, -1), 0.0)
     points = ContactPoints(q, normal, gap, fall, weight, friction, above, below)
     return points, PartPairs(pairs.distance, arrays["upper"], arrays["lower"])
-
-
-def _selected(
-    mask: Array, x: Mapping[str, Array], y: Mapping[str, Array]
-) -> dict[str, jax.Array]:
-    """Return rows of x where a mask holds, and of y elsewhere."""
-    return {
-        name: jnp.where(mask.reshape(-1, *[1] * (x[name].ndim - 1)), x[name], y[name])
-        for name in y
-    }
 
 
 def _on_surfaces(

@@ -108,12 +108,13 @@ def _interval_distances(
     rates = dof_rates(K, step)
     size = of_nodes["core_radius"], of_nodes["radius"]
     has_planes = not PLANE_KINDS.isdisjoint(types.kinds)
+    shape = centers.shape[:2]
+    nothing = jnp.zeros((*shape, rates.shape[1]), centers.dtype)
     # Places of a motion that are checked one by one do not move.
     bounds, radii = jax.lax.cond(
         jnp.any(rates != 0),
-        partial(_bounds_of_motion, has_planes),
-        partial(_bounds_at_rest, has_planes),
-        *(K, twists, rates, centers, size, moves),
+        lambda: _bounds_of_motion(has_planes, K, twists, rates, centers, size, moves),
+        lambda: (MotionBounds(nothing, nothing), jnp.zeros(shape, centers.dtype)),
     )
     dofs = rates.shape[1]
     motion = _Motion(
@@ -167,20 +168,6 @@ def _bounds_of_motion(
         radii = _with_plane_radii(radii, core_radius + radius, centers, bounds)
         bounds = motion_bounds(K, twists, rates, centers, radii, moves)
     return bounds, jnp.broadcast_to(radii, centers.shape[:2])
-
-
-def _bounds_at_rest(
-    has_planes: bool,
-    K: Kinematics,
-    twists: jax.Array,
-    rates: jax.Array,
-    centers: jax.Array,
-    size: tuple[jax.Array, jax.Array],
-    moves: jax.Array,
-) -> tuple[MotionBounds, jax.Array]:
-    """Return the same as `_bounds_of_motion` where nothing moves: zeros."""
-    nothing = jnp.zeros((*centers.shape[:2], rates.shape[1]), centers.dtype)
-    return MotionBounds(nothing, nothing), jnp.zeros(centers.shape[:2], centers.dtype)
 
 
 def _with_plane_radii(

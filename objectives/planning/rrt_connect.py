@@ -14,7 +14,8 @@ from .free_space import FreeSpace
 
 BRANCHES = 32
 """Number of branches that grow at a time (count); they are checked together. With half
-of them some narrow places take three to seven times as long, easy ones a tenth less."""
+of them some narrow places take three to seven times as long, others up to a quarter
+less."""
 CONNECTIONS = 6
 """Number of these that then grow on to the other tree, the nearest ones (count). The
 whole way there is checked, which costs most; few of them get through."""
