@@ -455,3 +455,18 @@ def test_margins_of_own_links_and_of_the_world(margin, self_margin, smoothing):
             every = C.collisions(1.0)
             expected = [(a, b, d) for a, b, d in every if d <= names[a, b]]
             assert C.collisions(margin, self_margin) == expected
+
+
+@pytest.mark.parametrize("balls", [3, 18, 40])
+def test_sums_of_many_pairs_count_every_pair(balls):
+    """Of 3, 153 and 780 pairs: balls of bodies are compared 128 pairs at a time."""
+    C, rng = pw.Config(), np.random.default_rng(balls)
+    centers, radii = rng.uniform(0, 1, (balls, 3)), rng.uniform(0.02, 0.1, balls)
+    for k in range(balls):
+        shape = pw.Sphere(radii[k])
+        C.add_frame(f"ball {k}", joint="free", position=centers[k], shape=shape)
+    i, j = np.triu_indices(balls, 1)
+    gaps = np.linalg.norm(centers[i] - centers[j], axis=1) - radii[i] - radii[j]
+    y, J = C.eval(FS.accumulatedCollisions, [], margin=1.0)
+    assert y[0] == pytest.approx(np.maximum(1.0 - gaps, 0.0).sum())
+    assert np.isfinite(J).all() and (abs(J).sum(0) > 0).sum() >= 3 * balls

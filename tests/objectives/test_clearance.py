@@ -16,7 +16,11 @@ from helpers.moving_worlds import (
 from helpers.oracle import SHARED
 
 import posewise as pw
-from posewise.objectives.clearance.interval_distances import frame_pairs
+from posewise import FS
+from posewise.objectives.clearance.interval_distances import (
+    frame_pairs,
+    interval_distances,
+)
 from posewise.objectives.clearance.path_bounds import PathBounds, bound_path
 
 RESOLUTION = 1e-3
@@ -101,6 +105,29 @@ def test_boxes_cylinders_and_hulls(seed):
     path = np.stack([C.q, moved_q(C, rng, C.q, 0.02), moved_q(C, rng, C.q, 0.2)])
     bounds = bounded(C, pairs, path)
     check(bounds, least_contacts(C, path, pairs, 60), 1.0, 1e-2)
+
+
+def test_bounds_at_rest_are_distances():
+    """So are those of a batch in which another place moves."""
+    C = solid_world(0, random_solid, 4, more=True)
+    C.add_frame("floor", position=[0, 0, -1], shape=pw.Plane())
+    rng, K, pairs = np.random.default_rng(0), C.kinematics(), C.collision_indices()
+    table = frame_pairs(C.frames, K.tree, pairs)
+    q = np.stack([moved_q(C, rng, C.q, 0.5) for _ in range(3)])
+    limits = np.full((3, len(pairs)), 5.0)
+    step = np.zeros((3, K.nv))
+    expected = np.empty((3, len(pairs)))
+    for k in range(3):
+        C.q = q[k]
+        names = [tuple(C.frames[i].name for i in pair) for pair in pairs]
+        expected[k] = [-C.eval(FS.distance, [*ends])[0][0] for ends in names]
+    at_rest = interval_distances(K, table, q, step, limits)
+    np.testing.assert_allclose(at_rest.lower, np.minimum(expected, 5.0), atol=1e-9)
+    step[2] = 0.1
+    mixed = interval_distances(K, table, q, step, limits).lower
+    np.testing.assert_allclose(mixed[:2], at_rest.lower[:2], atol=1e-9)
+    assert (mixed[2] <= at_rest.lower[2] + 1e-9).all()
+    assert (mixed[2] < at_rest.lower[2] - 1e-3).any()
 
 
 def test_planes_that_slide_and_turn():
