@@ -138,8 +138,8 @@ def required_distances(
     pairs = pairs[can_collide]
     if symbol.pair_margins is not None:
         return pairs, symbol.pair_margins(C, pairs)
-    given: dict[str, Any] = {**symbol.options, **options}
-    return pairs, _pair_margins(C, given["margin"], given["self_margin"], pairs)
+    values: dict[str, Any] = {**symbol.options, **options}
+    return pairs, _pair_margins(C, values["margin"], values["self_margin"], pairs)
 
 
 def resolve_rows(

@@ -13,7 +13,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float
 
-from posewise.collision import Body, Contact, contact, contact_within, smooth_contact
+from posewise.collision import (
+    Body,
+    Contact,
+    Core,
+    contact,
+    contact_within,
+    smooth_contact,
+)
 from posewise.compilation.arrays import Array
 from posewise.compilation.precision import full_matmul_precision
 from posewise.robots.contact.body_table import (
@@ -176,10 +183,10 @@ def measure_pairs(
     R_body = R[frame] @ pose[..., :3]
     p_body = p[frame] + jnp.einsum("nij,nj->ni", R[frame], pose[..., 3])
 
-    def body(core: Any, rows: Array) -> Body:
+    def body(core: type[Core], rows: Array) -> Body:
         half, radii, hull = (params[name][rows] for name in ("half", "radii", "hull"))
-        core = make_core(core, half, radii, hull, params["vertices"])
-        return Body(core, params["radius"][rows], R_body[rows], p_body[rows])
+        cores = make_core(core, half, radii, hull, params["vertices"])
+        return Body(cores, params["radius"][rows], R_body[rows], p_body[rows])
 
     def bodies(kind: PairKind) -> tuple[Body, Body]:
         core_a, core_b = CORES_OF_KIND[kind]

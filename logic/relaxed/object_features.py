@@ -136,9 +136,9 @@ def mass_centre(
 ) -> Float[jax.Array, "3"]:
     """Return the centre of mass in the world [m]; see `mass_arrays`."""
     # The centre is Σ fᵢ (Rᵢ xᵢ + pᵢ), with mass fractions fᵢ and centres xᵢ in frames.
-    at = arrays[f"places_{side}"]
-    points = jnp.einsum("nij,nj->ni", gather_rows(R, at), arrays[f"points_{side}"])
-    points = points + gather_rows(p, at)
+    places = arrays[f"places_{side}"]
+    points = jnp.einsum("nij,nj->ni", gather_rows(R, places), arrays[f"points_{side}"])
+    points = points + gather_rows(p, places)
     return jnp.matmul(arrays[f"shares_{side}"], points)
 
 

@@ -135,23 +135,23 @@ def _symbol(kinds: StackKinds, objects: int) -> Symbol:
     def run(R: Any, p: Any, **arrays: Any) -> Any:
         points, pairs = stack_contacts(kinds, R, p, arrays)
         limit = arrays["limit"]
-        held, gap = _gaps_below(points)
+        holds, gap = _gaps_below(points)
         overlap = jnp.maximum(-pairs.distance, 0.0)[:, None]
         depth = largest(jnp.maximum(pairs.upper, pairs.lower) * overlap)
-        beyond = points.gap - held @ gap
+        beyond = points.gap - holds @ gap
         in_use = points.weight * smoothstep(2 - beyond / SEPARATED_GAP)
-        tilt = fit_tilt(points.p, points.normal, points.fall, held * in_use[:, None])
+        tilt = fit_tilt(points.p, points.normal, points.fall, holds * in_use[:, None])
         origins = arrays["origins"] @ p
-        own = tilt.displacement(origins) + depth
+        alone = tilt.displacement(origins) + depth
         # Sound for rigid bodies with Coulomb friction: the imbalance is an upper bound
         # of the least one, and weights of at most 1 only weaken the contacts.
-        slide = SETTLING_FRICTION * jnp.minimum(held @ own / limit, 1.0)
+        slide = SETTLING_FRICTION * jnp.minimum(holds @ alone / limit, 1.0)
         settled = points._replace(
             weight=points.weight * _touch_weight(beyond),
             friction=points.friction * (1 - slide),
         )
         imbalance = force_imbalance(*_balance_equations(settled, R, p, arrays))
-        settling = own
+        settling = alone
         if objects > 1:
             carried = jax.vmap(tilt.displacement)(origins[:, None]) + depth
             settling = jnp.sum(_links(pairs) * carried, -1)
@@ -169,9 +169,9 @@ def _gaps_below(points: ContactPoints) -> tuple[jax.Array, jax.Array]:
     """
     # Of two objects that both move, either may be the upper one.
     is_upright = points.normal[:, 2:] > 0
-    held = jnp.where(is_upright, points.upper, points.lower)
+    holds = jnp.where(is_upright, points.upper, points.lower)
     near = (points.gap + UNSUPPORTED * (1 - points.weight))[:, None]
-    return held, smallest(jnp.where(held > 0, near, UNSUPPORTED))
+    return holds, smallest(jnp.where(holds > 0, near, UNSUPPORTED))
 
 
 def _links(pairs: PartPairs) -> Float[jax.Array, "objects objects"]:
