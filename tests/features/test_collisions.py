@@ -459,7 +459,7 @@ def test_margins_of_own_links_and_of_the_world(margin, self_margin, smoothing):
 
 @pytest.mark.parametrize("balls", [3, 18, 40])
 def test_sums_of_many_pairs_count_every_pair(balls):
-    """Of 3, 153 and 780 pairs: balls of bodies are compared 128 pairs at a time."""
+    """There are 3, 153 or 780 pairs, whose balls are compared 128 pairs at a time."""
     C, rng = pw.Config(), np.random.default_rng(balls)
     centers, radii = rng.uniform(0, 1, (balls, 3)), rng.uniform(0.02, 0.1, balls)
     for k in range(balls):
