@@ -107,6 +107,7 @@ def test_boxes_cylinders_and_hulls(seed):
     check(bounds, least_contacts(C, path, pairs, 60), 1.0, 1e-2)
 
 
+@pytest.mark.long
 def test_bounds_at_rest_are_distances():
     """So are those of a batch in which another place moves."""
     C = solid_world(0, random_solid, 4, more=True)
