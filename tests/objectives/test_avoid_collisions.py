@@ -134,6 +134,7 @@ def test_starts_end_with_the_first_certified_path():
     assert [s.feasible for s in few] == [False, True]
 
 
+@pytest.mark.long
 def test_batches_are_certified_in_each_world_and_for_each_target():
     komo = across(disc())
     walls = [disc(wall=(x, 0.0)) for x in (-0.1, 0.0, 0.1)]
