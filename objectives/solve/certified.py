@@ -93,8 +93,12 @@ def solve_in_sequence(
                 goals = goal_paths(
                     spec, compiled, solved_path, settings, report_progress
                 )
-            path = _next_path(spec, settings.seed, start + 1, solved_path, goals or [])
-            penalty, multipliers = settings.initial_penalty(start + 1), None
+            path, is_found = _next_path(
+                spec, settings.seed, start + 1, solved_path, goals or []
+            )
+            # A small penalty lets go of what a path that was looked for meets.
+            penalty = settings.initial_penalty(1 if is_found else start + 1)
+            multipliers = None
 
 
 def _compile_check(spec: ProblemSpec, path: Float[np.ndarray, "T nq"]) -> None:
@@ -127,22 +131,26 @@ def _next_path(
     start: int,
     solved_path: Float[np.ndarray, "T nq"],
     goals: list[Float[np.ndarray, "T nq"]],
-) -> Float[np.ndarray, "T nq"]:
-    """Return the initial path of a start after the first one; goals lose theirs."""
+) -> tuple[Float[np.ndarray, "T nq"], bool]:
+    """Return the initial path of a start after the first one; goals lose theirs.
+
+    Returns:
+        The path, and whether it was found by what it meets, and is not random.
+    """
     if spec.is_certified:
         if goals:
             path = goals.pop(0)
             # Detours know nothing of equations on the way.
             planned = None if is_on_equations(spec) else planned_path(spec, path, seed)
-            return path if planned is None else planned
+            return path if planned is None else planned, True
         initial = initial_paths(spec, seed, 1)[0]
         # A path that was solved meets its goals, which the initial one may not know.
         paths = (solved_path, initial) if start % 2 else (initial, solved_path)
         for path in paths:
             planned = planned_path(spec, path, seed + start)
             if planned is not None:
-                return planned
-    return initial_paths(spec, seed, start + 1)[start]
+                return planned, True
+    return initial_paths(spec, seed, start + 1)[start], False
 
 
 def _calls_for_goals(

@@ -115,7 +115,11 @@ def _violation(
     report_progress: ProgressCallback,
 ) -> float:
     """Return the sum of squares of violated rows after some iterations from a path."""
-    options = replace(settings.options, max_iterations=FEW_ITERATIONS)
+    options = replace(
+        settings.options,
+        max_iterations=FEW_ITERATIONS,
+        mu=settings.initial_penalty(1),
+    )
     end = _solve(compiled, path, options, report_progress)
     types, y = row_types(compiled), np.nan_to_num(np.asarray(end.y), posinf=1e9)
     excess = np.where(types == EQ, y, np.maximum(y, 0.0) * (types == INEQ))
