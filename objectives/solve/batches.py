@@ -27,10 +27,10 @@ from .multistart import (
     make_solutions,
     mark_stopped_problems,
     solve_certified_batch,
-    solve_with_retry,
 )
 from .problem_batch import ProblemBatch
 from .settings import SolveSettings
+from .start_batches import solve_with_retry
 
 
 class BatchSettings(NamedTuple):

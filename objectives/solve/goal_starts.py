@@ -11,24 +11,21 @@ from dataclasses import replace
 import numpy as np
 from jaxtyping import Float, Int
 
-from posewise.features import FS, Feature
 from posewise.robots.kinematics.manifold import difference, integrate
 from posewise.robots.kinematics.tree import KinematicTree
 from posewise.solvers import EQ, INEQ, Options, Result, Status, solve_interruptible
 from posewise.solvers.deadline import check_deadline
 from posewise.solvers.interruptible import ProgressCallback
 
-from ..objective import OT, Objective
 from ..planning.planned_starts import passed_points
 from ..problem_spec import (
     CompiledProblem,
     ProblemSpec,
-    compile_chain,
-    initial_paths,
     mode_sequence,
     whole_path,
 )
-from .settings import SolveSettings, make_settings
+from .goal_configurations import goal_configurations
+from .settings import SolveSettings
 
 FEW_ITERATIONS = 8
 """Iterations after which paths are compared (count). After fewer, those that come out
@@ -39,12 +36,6 @@ milliseconds. Fewer miss the one to which a way leads."""
 MAX_PATHS = 16
 """Largest number of paths that are compared (count). Those to the first goal are told
 apart, and each goes on to the next goal's nearest configuration. More take longer."""
-NEARNESS_SCALE = 0.1
-"""Scale of the distance to the configuration before, as a cost [1/rad]. A larger one
-outweighs the goal at first."""
-SAME_DISTANCE = 1e-2
-"""Distance up to which two configurations are one [rad, m]; with a larger one, fewer
-are tried."""
 
 
 def goal_paths(
@@ -75,7 +66,7 @@ def goal_paths(
     for first, last in zip(goals[:-1].tolist(), goals[1:].tolist(), strict=True):
         longer = []
         for points in paths:
-            configurations = _configurations(
+            configurations = goal_configurations(
                 spec,
                 start[last],
                 points[first],
@@ -149,80 +140,3 @@ def row_types(compiled: CompiledProblem) -> Int[np.ndarray, " rows"]:
     return np.concatenate(
         [np.repeat(np.asarray(b.types), group.num_rows) for group, b in groups]
     )
-
-
-def _configurations(
-    spec: ProblemSpec,
-    q: Float[np.ndarray, " nq"],
-    before: Float[np.ndarray, " nq"],
-    t: int,
-    count: int,
-    settings: SolveSettings,
-    report_progress: ProgressCallback,
-) -> Float[np.ndarray, "n nq"]:
-    """Return configurations that meet what a slice demands, the nearest first.
-
-    Args:
-        spec: the problem.
-        q: a configuration of the solved world, whose shared coordinates are kept.
-        before: the configuration that they should be near.
-        t: the slice.
-        count: number of states from which they are solved for.
-        settings: seed and tolerance.
-        report_progress: see `solve_interruptible`.
-    """
-    alone = _slice_problem(spec, q, before, t)
-    options = make_settings(alone, settings.tolerance, False, {}).options
-    compiled = compile_chain(alone)
-    columns = mode_sequence(spec).world.coordinates(alone.config.joint_names)
-    tree, configurations = mode_sequence(spec).world.kinematics().tree, []
-    # A path that missed its goal may end near what leads there, or far astray.
-    world, states = alone.config, []
-    for state in (q, before):
-        world.q = state[columns]
-        states += [*initial_paths(alone, settings.seed, count // 2)]
-    for path in states:
-        end = _solve(compiled, path, options, report_progress)
-        if end.violation <= settings.tolerance:
-            full = q.copy()
-            full[columns] = np.asarray(end.x)[0]
-            configurations.append(full)
-    return _nearest_first(tree, before, np.array(configurations).reshape(-1, len(q)))
-
-
-def _slice_problem(
-    spec: ProblemSpec,
-    q: Float[np.ndarray, " nq"],
-    before: Float[np.ndarray, " nq"],
-    t: int,
-) -> ProblemSpec:
-    """Return the demands of a slice as a separate problem, in the world of its mode."""
-    mode = mode_sequence(spec).at(t)
-    world = mode.config.copy()
-    world.q = q
-    if mode.joints is not None:
-        world.lock([name for name in world.joint_names if name not in mode.joints])
-    near = before[mode.config.coordinates(world.joint_names)]
-    cost = Feature(FS.qItself, (), scale=NEARNESS_SCALE, target=near)
-    objectives = [Objective("nearness", cost, OT.sos, (0,))]
-    for o in spec.objectives:
-        is_posed = not o.feature.order and o.fraction is None
-        if is_posed and o.type is not OT.sos and t in o.slices:
-            feature = mode.on_active_frames(o.feature)
-            objectives.append(replace(o, feature=feature, slices=(0,), weights=None))
-    return ProblemSpec(world, 1, 1, 0, np.ones(1), tuple(objectives))
-
-
-def _nearest_first(
-    tree: KinematicTree, before: Float[np.ndarray, " nq"], configurations: np.ndarray
-) -> np.ndarray:
-    """Return configurations (n, nq) by their distance to one, each once."""
-    if not len(configurations):
-        return configurations
-    start = np.broadcast_to(before, configurations.shape)
-    far = np.abs(difference(tree, start, configurations)).max(1)
-    result: list[np.ndarray] = []
-    for q in configurations[np.argsort(far, kind="stable")]:
-        if all(np.abs(difference(tree, q, p)).max() > SAME_DISTANCE for p in result):
-            result.append(q)
-    return np.array(result)

@@ -1,27 +1,22 @@
-"""Solves from many starts with one compiled program, and their solutions."""
+"""Solves of a problem from many starts, and their solutions."""
 
 import time
 from collections.abc import Collection, Iterator, Sequence
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh
 
 from posewise.compilation.progress import break_silence
 from posewise.solvers import (
-    BatchInputs,
     ProgressReporter,
     Result,
     Status,
-    solve_multistart,
 )
 from posewise.solvers.deadline import check_deadline, passed_deadline
 from posewise.solvers.first_order import solve_first_order
-from posewise.solvers.interruptible import ProgressCallback
 
 from ..checks.findings import causes_for_any_start
-from ..objective import OT, ObjectiveError
+from ..objective import ObjectiveError
 from ..problem_spec import (
     CompiledProblem,
     ProblemSpec,
@@ -37,6 +32,7 @@ from .problem_batch import ProblemBatch, make_problem_batch
 from .record import SolveRecord
 from .settings import SolveSettings
 from .solutions import certified_solution, make_solution
+from .start_batches import solve_problems
 from .stops import mark_stopped, stop_sentence
 
 
@@ -243,129 +239,6 @@ def _first_order_ends(
     for start in range(settings.starts):
         end = _result_of(ends, start)
         yield CertifiedResult(end, certify_path(spec, np.asarray(end.x)), data)
-
-
-def solve_problems(
-    problems: ProblemBatch,
-    which: Sequence[int],
-    settings: SolveSettings,
-    report_progress: ProgressCallback,
-    *,
-    max_solutions: int | None = None,
-    mesh: Mesh | None = None,
-    first_start: int = 0,
-    program_size: int | None = None,
-) -> BatchResult:
-    """Solve some problems of a batch, each from many starts; see `solve_starts`.
-
-    Args:
-        problems: the batch.
-        which: indices of the problems to solve.
-        settings: number of starts of each problem, tolerance and options.
-        report_progress: is called with the progress of all solves.
-        max_solutions: number of feasible starts of a problem after which its remaining
-            starts are skipped; None: 1 without costs, else all starts are solved.
-        mesh: see `solve_multistart`.
-        first_start: index of the first of the starts.
-        program_size: see `solve_multistart`.
-
-    Returns:
-        A row for each start that was not skipped, in the order of `which`.
-    """
-    began = time.perf_counter()
-    leaves = problems.leaves_of(which)
-    end = first_start + settings.starts
-    x = np.concatenate(_first_paths(problems, which, settings.seed, first_start, end))
-    x = x.astype(problems.dtype)
-    problem_index = np.repeat(np.arange(len(which)), settings.starts)
-    if max_solutions is None and all(
-        o.type is not OT.sos for o in problems.specs[0].objectives
-    ):
-        max_solutions = 1
-    mu = [settings.initial_penalty(k) for k in range(first_start, end)] * len(which)
-    inputs = BatchInputs(
-        problems.chain,
-        problems.tree,
-        leaves,
-        problems.varied,
-        problem_index=problem_index,
-        initial_paths=x,
-        penalties=np.asarray(mu, x.dtype),
-    )
-    result, lanes = solve_multistart(
-        inputs,
-        settings.options,
-        on_progress=report_progress,
-        max_solutions=max_solutions,
-        program_size=program_size,
-        mesh=mesh,
-    )
-    seconds = time.perf_counter() - began
-    row, start = np.divmod(lanes, settings.starts)
-    start += first_start
-    return BatchResult(
-        np.asarray(which)[row], start, np.full(len(row), seconds), result
-    )
-
-
-def _first_paths(
-    problems: ProblemBatch, which: Sequence[int], seed: int, first: int, end: int
-) -> list[np.ndarray]:
-    """Return the initial paths (starts, T, nq) of some starts of each problem."""
-    worlds = [problems.world_spec(b) for b in which]
-    # Problems in the same world share their random paths.
-    shared = {
-        spec: initial_paths(spec, seed, end)[first:] for spec in dict.fromkeys(worlds)
-    }
-    paths = [shared[spec] for spec in worlds]
-    if problems.initial is None or first:
-        return paths
-    initial = [initial_paths(problems.spec(b), seed, 1) for b in which]
-    pairs = zip(initial, paths, strict=True)
-    return [
-        np.concatenate([initial_path, random[1:]]) for initial_path, random in pairs
-    ]
-
-
-def solve_with_retry(
-    problems: ProblemBatch,
-    which: Sequence[int],
-    settings: SolveSettings,
-    report_progress: ProgressCallback,
-    mesh: Mesh | None = None,
-) -> BatchResult:
-    """Solve problems of a batch; a single start that stalls gets a random second one.
-
-    Args:
-        problems: the batch.
-        which: indices of the problems to solve, ascending.
-        settings: see `solve_problems`.
-        report_progress: see `solve_problems`.
-        mesh: see `solve_problems`.
-    """
-    first = solve_problems(problems, which, settings, report_progress, mesh=mesh)
-    is_stalled = np.asarray(first.result.status) == Status.INFEASIBLE
-    stalled = first.problem[is_stalled].tolist()
-    if settings.starts > 1 or not stalled:
-        return first
-    try:
-        check_deadline()
-        # As many lanes as before, so that the compiled program is used again.
-        second = solve_problems(
-            problems,
-            stalled,
-            settings,
-            report_progress,
-            mesh=mesh,
-            first_start=1,
-            program_size=len(which),
-        )
-    except KeyboardInterrupt:
-        # What has been solved is kept; those that stalled have not had their second.
-        status = np.where(is_stalled, int(Status.INTERRUPTED), first.result.status)
-        return first._replace(result=first.result._replace(status=status))
-    merged = jax.tree.map(lambda *a: np.concatenate(a), first, second)
-    return merged.select(np.argsort(merged.problem, kind="stable"))
 
 
 def make_solutions(

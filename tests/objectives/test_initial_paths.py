@@ -6,8 +6,8 @@ from helpers.batch_problems import arm, reaching
 
 import posewise as pw
 from posewise import FS, OT, Status
-from posewise.objectives.solve.multistart import _first_paths
 from posewise.objectives.solve.problem_batch import make_problem_batch
+from posewise.objectives.solve.start_batches import _first_paths
 
 SLICES = 3
 RNG = np.random.default_rng(3)

@@ -1,0 +1,112 @@
+"""Configurations that meet what a single slice of a path demands, all at once."""
+
+from dataclasses import replace
+
+import numpy as np
+from jaxtyping import Float
+
+from posewise.features import FS, Feature
+from posewise.robots.kinematics.manifold import difference
+from posewise.robots.kinematics.tree import KinematicTree
+from posewise.solvers import Status
+from posewise.solvers.deadline import check_deadline
+from posewise.solvers.interruptible import ProgressCallback
+
+from ..objective import OT, Objective
+from ..problem_spec import ProblemSpec, initial_paths, mode_sequence
+from .problem_batch import make_problem_batch
+from .settings import SolveSettings, make_settings
+from .start_batches import solve_problems
+
+NEARNESS_SCALE = 0.1
+"""Scale of the distance to the configuration before, as a cost [1/rad]. A larger one
+outweighs the goal at first."""
+SAME_DISTANCE = 1e-2
+"""Distance up to which two configurations are one [rad, m]; with a larger one, fewer
+are tried."""
+
+
+def goal_configurations(
+    spec: ProblemSpec,
+    q: Float[np.ndarray, " nq"],
+    before: Float[np.ndarray, " nq"],
+    t: int,
+    count: int,
+    settings: SolveSettings,
+    report_progress: ProgressCallback,
+) -> Float[np.ndarray, "n nq"]:
+    """Return configurations that meet what a slice demands, the nearest first.
+
+    Args:
+        spec: the problem.
+        q: a configuration of the solved world, whose shared coordinates are kept.
+        before: the configuration that they should be near.
+        t: the slice.
+        count: number of states from which they are solved for.
+        settings: seed and tolerance.
+        report_progress: see `solve_problems`.
+
+    Raises:
+        KeyboardInterrupt: for an interrupt, or once the deadline has passed.
+    """
+    alone = _slice_problem(spec, q, before, t)
+    columns = mode_sequence(spec).world.coordinates(alone.config.joint_names)
+    # A path that missed its goal may end near what leads there, or far astray.
+    states = []
+    for state in (q, before):
+        alone.config.q = state[columns]
+        states.append(initial_paths(alone, settings.seed, count // 2))
+    starts = np.concatenate(states)
+    alone = replace(alone, sampler=lambda seed, n: starts[:n])
+    ends = solve_problems(
+        make_problem_batch([alone], {}),
+        [0],
+        make_settings(alone, settings.tolerance, False, {}, starts=len(starts)),
+        report_progress,
+    ).result
+    if (np.asarray(ends.status) == Status.INTERRUPTED).any():
+        raise KeyboardInterrupt
+    check_deadline()
+    is_met = np.asarray(ends.violation) <= settings.tolerance
+    configurations = np.tile(q, (int(is_met.sum()), 1))
+    configurations[:, columns] = np.asarray(ends.x)[is_met, 0]
+    tree = mode_sequence(spec).world.kinematics().tree
+    return _nearest_first(tree, before, configurations)
+
+
+def _slice_problem(
+    spec: ProblemSpec,
+    q: Float[np.ndarray, " nq"],
+    before: Float[np.ndarray, " nq"],
+    t: int,
+) -> ProblemSpec:
+    """Return the demands of a slice as a separate problem, in the world of its mode."""
+    mode = mode_sequence(spec).at(t)
+    world = mode.config.copy()
+    world.q = q
+    if mode.joints is not None:
+        world.lock([name for name in world.joint_names if name not in mode.joints])
+    near = before[mode.config.coordinates(world.joint_names)]
+    cost = Feature(FS.qItself, (), scale=NEARNESS_SCALE, target=near)
+    objectives = [Objective("nearness", cost, OT.sos, (0,))]
+    for o in spec.objectives:
+        is_posed = not o.feature.order and o.fraction is None
+        if is_posed and o.type is not OT.sos and t in o.slices:
+            feature = mode.on_active_frames(o.feature)
+            objectives.append(replace(o, feature=feature, slices=(0,), weights=None))
+    return ProblemSpec(world, 1, 1, 0, np.ones(1), tuple(objectives))
+
+
+def _nearest_first(
+    tree: KinematicTree, before: Float[np.ndarray, " nq"], configurations: np.ndarray
+) -> np.ndarray:
+    """Return configurations (n, nq) by their distance to one, each once."""
+    if not len(configurations):
+        return configurations
+    start = np.broadcast_to(before, configurations.shape)
+    far = np.abs(difference(tree, start, configurations)).max(1)
+    result: list[np.ndarray] = []
+    for q in configurations[np.argsort(far, kind="stable")]:
+        if all(np.abs(difference(tree, q, p)).max() > SAME_DISTANCE for p in result):
+            result.append(q)
+    return np.array(result)
