@@ -14,6 +14,7 @@ from jax.sharding import Mesh
 from jaxtyping import Float
 
 from posewise.compilation.compile_time import total_compile_seconds
+from posewise.compilation.progress import break_silence
 from posewise.features.feature import Feature
 from posewise.features.typing import Order, ScaleLike, SymbolLike, TargetLike
 from posewise.robots.config import Config
@@ -26,6 +27,7 @@ from posewise.robots.typing import (
 )
 from posewise.robots.validation import integer
 from posewise.robots.visual.viewer import View
+from posewise.solvers import ProgressReporter
 from posewise.solvers.deadline import time_limit
 from posewise.solvers.options import SolverOptions
 
@@ -65,6 +67,7 @@ from .solution import Solution
 from .solve.alternatives import resolve_alternatives, solve_alternatives
 from .solve.batches import make_batch_settings, solve_batch
 from .solve.multistart import best_solution, require_objectives, solve_starts
+from .solve.planned_path import plan_path
 from .solve.problem_batch import make_problem_batch
 from .solve.settings import AUGMENTED_LAGRANGIAN, SolveSettings, make_settings
 from .solve.solutions import with_compile_seconds
@@ -712,6 +715,60 @@ class KOMO:
                 *(method, seed, starts, self._warm),
             )
             return self._solve(settings, retry=True)
+
+    def plan(
+        self,
+        seed: int = 0,
+        *,
+        tolerance: float = 1e-3,
+        progress: ProgressLike = True,
+        max_time: float | None = None,
+    ) -> Solution:
+        """Plan a short path that keeps its distances, without optimizing it.
+
+        Goals are the slices that equations single out, and the last one. All
+        configurations are looked for that meet what a goal demands, and the path leads
+        to the first that is reached (RRT-Connect; Kuffner and LaValle 2000), within
+        limits, through corners that are slices. Costs, and what is asked of velocities
+        and accelerations, are left out: `Solution.retime` times the path, and
+        `initialize` with it lets `solve` go on from there.
+
+        The initial path is returned if it meets everything. What holds on the way
+        besides distances and limits, such as a cup that stays upright, is not planned
+        for, but checked and reported. Free bodies and ball joints stay.
+
+        Args:
+            seed: of the search.
+            tolerance: see `solve`, as for all below.
+            progress: see `solve`.
+            max_time: see `solve`; the best is the way to the place that is nearest to
+                a goal.
+
+        Returns:
+            The path, of status FEASIBLE if it is certified and meets its goals,
+            NOT_FOUND if no way was found, which does not prove that there is none.
+
+        Raises:
+            ObjectiveError: without `avoid_collisions`, and for problems with mode
+                switches, contact forces or prescribed motions.
+        """
+        with time_limit(check_max_time(max_time)):
+            settings = make_settings(
+                self.spec, tolerance, progress, {}, AUGMENTED_LAGRANGIAN, seed
+            )
+            began = total_compile_seconds()
+            findings = warn_of_problems(self.spec, settings.tolerance)
+            report_progress = ProgressReporter(progress)
+            with break_silence("planning", progress is True):
+                solution = best_solution(
+                    solve_alternatives(
+                        self.spec,
+                        lambda spec: [plan_path(spec, settings, report_progress)],
+                    )
+                )
+            solution = replace(solution, findings=findings)
+            (self._last,) = with_compile_seconds([solution], began)
+            return self._last
 
     def view(self, drag: Frames = (), browser: bool = True) -> View:
         """Solve, show the path, and solve again while frames are dragged by the mouse.

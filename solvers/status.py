@@ -13,6 +13,7 @@ class Status(IntEnum):
     BAD_INPUT = 4
     INTERRUPTED = 5
     TIME_LIMIT = 6
+    NOT_FOUND = 7
 
     def __str__(self) -> str:
         return self.name
@@ -52,5 +53,10 @@ _MESSAGES = {
         "The objectives are not finite at the initial path, so nothing was solved."
     ),
     Status.INTERRUPTED: f"Interrupted before the end. {TO_CONTINUE}",
+    Status.NOT_FOUND: (
+        "No way was found to a configuration that meets the goal; the path ends at the"
+        " nearest place to one. Another seed may find a way, or `solve` with more"
+        " starts."
+    ),
     Status.TIME_LIMIT: f"The time limit was reached before the end. {TO_CONTINUE}",
 }

@@ -6,15 +6,13 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from posewise.robots.kinematics.forward import Kinematics
+from posewise.solvers.deadline import check_deadline
 
 from ..clearance.motion_model import MotionPart
-from .free_space import FreeSpace
-from .rrt_connect import rrt_connect
+from .free_space import free_space_with
+from .rrt_connect import MAX_ROUNDS, rrt_connect
 from .shortcuts import arc_lengths, points_at, shorten
 
-MAX_ROUNDS = 1500
-"""Rounds of planning (count), some seconds in a scene with a dozen obstacles.
-Of hard problems, such as reaching into a cage, few need more."""
 SHORTCUT_ROUNDS = 12
 """Rounds in which a planned path is made shorter (count)."""
 
@@ -40,6 +38,9 @@ def with_detours(
         fixed: which of them a path has to pass, such as waypoints.
         movable: coordinates that may move on a detour.
         rng: source of randomness.
+
+    Raises:
+        KeyboardInterrupt: for an interrupt; TimeLimitReached for a deadline.
     """
     path, is_changed = path.copy(), False
     for part in parts:
@@ -48,12 +49,15 @@ def with_detours(
             ends = path[[first, last]]
             rows = slice(first - points[0], last - points[0])
             required = part.required[rows].min(0)
-            space = _free_space(K, part, required, ends, movable)
+            space = free_space_with(K, part, required, ends, movable)
             if space.reachable(path[first:last], path[first + 1 : last + 1]).min() >= 1:
                 continue
-            corners = rrt_connect(space, ends[0], ends[1], rng, MAX_ROUNDS)
-            if corners is not None:
-                corners = shorten(space, corners, rng, SHORTCUT_ROUNDS)
+            plan = rrt_connect(space, ends[0], ends[1:], rng, MAX_ROUNDS)
+            if plan.is_stopped:
+                check_deadline()
+                raise KeyboardInterrupt
+            if not plan.missing:
+                corners = shorten(space, plan.corners, rng, SHORTCUT_ROUNDS)
                 lengths = arc_lengths(space, corners)
                 at = np.linspace(0, lengths[-1], last - first + 1)
                 path[first : last + 1] = points_at(space, corners, lengths, at)
@@ -68,28 +72,3 @@ def _stretches(
     ends = [points[0], *points[1:-1][fixed[points[1:-1]]], points[-1]]
     for first, last in zip(ends[:-1], ends[1:], strict=True):
         yield int(first), int(last)
-
-
-def _free_space(
-    K: Kinematics,
-    part: MotionPart,
-    required: Float[np.ndarray, " pairs"],
-    ends: Float[np.ndarray, "2 nq"],
-    movable: Int[np.ndarray, " n"],
-) -> FreeSpace:
-    """Return the free configurations in a mode of a path, which both ends are.
-
-    Args:
-        K: kinematics of the world.
-        part: what is required in the mode.
-        required: least distance of each pair, or less where an end has less.
-        ends: configurations; coordinates vary by no more than π beyond both.
-        movable: coordinates that may move.
-    """
-    lower, upper = np.asarray(K.limits)[:, movable]
-    # Half a turn beyond its ends brings a joint to each direction. Limits of several
-    # turns would make most samples useless.
-    low = np.maximum(lower, ends[:, movable].min(0) - np.pi)
-    high = np.minimum(upper, ends[:, movable].max(0) + np.pi)
-    limits = np.stack([low, high])
-    return FreeSpace(K, part.pairs, required, movable, limits).admitting(ends)

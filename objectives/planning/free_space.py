@@ -9,6 +9,7 @@ from posewise.robots.kinematics.forward import Kinematics
 from posewise.robots.kinematics.manifold import difference, integrate
 
 from ..clearance.interval_distances import FramePairs, interval_distances
+from ..clearance.motion_model import MotionPart
 
 SPACING = 0.06
 """Largest change of a coordinate between two places of a motion that are checked [rad,
@@ -94,3 +95,28 @@ class FreeSpace:
         limits = np.broadcast_to(self.required, (len(q), len(self.required)))
         no_motion = np.zeros((len(q), self.K.nv))
         return interval_distances(self.K, self.pairs, q, no_motion, limits).lower
+
+
+def free_space_with(
+    K: Kinematics,
+    part: MotionPart,
+    required: Float[np.ndarray, " pairs"],
+    ends: Float[np.ndarray, "n nq"],
+    movable: Int[np.ndarray, " n"],
+) -> FreeSpace:
+    """Return the free configurations in a mode of a path, among which are its ends.
+
+    Args:
+        K: kinematics of the world.
+        part: what is required in the mode.
+        required: least distance of each pair, or less where an end has less.
+        ends: starts and goals; coordinates vary by no more than π beyond them.
+        movable: coordinates that may move.
+    """
+    lower, upper = np.asarray(K.limits)[:, movable]
+    # Half a turn beyond the ends brings a joint to each direction. Limits of several
+    # turns would make most samples useless.
+    low = np.maximum(lower, ends[:, movable].min(0) - np.pi)
+    high = np.minimum(upper, ends[:, movable].max(0) + np.pi)
+    limits = np.stack([low, high])
+    return FreeSpace(K, part.pairs, required, movable, limits).admitting(ends)

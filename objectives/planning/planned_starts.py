@@ -32,7 +32,7 @@ def planned_path(
         required_distances(spec),
         whole_path(spec, x),
         passed_points(spec),
-        _movable_coordinates(spec),
+        movable_coordinates(spec),
         np.random.default_rng(seed),
     )
     return None if path is None else path[1:]
@@ -57,7 +57,7 @@ def passed_points(spec: ProblemSpec) -> Bool[np.ndarray, " points"]:
     return passed
 
 
-def _movable_coordinates(spec: ProblemSpec) -> Int[np.ndarray, " n"]:
+def movable_coordinates(spec: ProblemSpec) -> Int[np.ndarray, " n"]:
     """Return the coordinates that move on detours: those of single joints.
 
     Free bodies, and what all slices share, stay.

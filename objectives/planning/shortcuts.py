@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.robots.kinematics.manifold import difference, integrate
-from posewise.solvers.deadline import check_deadline
+from posewise.solvers.deadline import passed_deadline
 
 from .free_space import FreeSpace
 
@@ -23,13 +23,11 @@ def shorten(
 ) -> Float[np.ndarray, "m nq"]:
     """Return the corners of a shorter free path with the same ends.
 
-    Raises:
-        TimeLimitReached: once the deadline has passed.
+    A deadline that passes ends the search for it.
     """
     for _ in range(rounds):
-        if len(corners) <= 2:
+        if len(corners) <= 2 or passed_deadline():
             break
-        check_deadline()
         lengths = arc_lengths(space, corners)
         ends = np.sort(rng.uniform(0, lengths[-1], (ATTEMPTS_PER_ROUND, 2)), 1)
         a = points_at(space, corners, lengths, ends[:, 0])
@@ -66,3 +64,26 @@ def points_at(
     fraction = np.clip((at - lengths[segment]) / span, 0.0, 1.0)
     step = difference(space.K.tree, corners[segment], corners[segment + 1])
     return integrate(space.K.tree, corners[segment], fraction[:, None] * step)
+
+
+def points_with_corners(
+    space: FreeSpace, corners: Float[np.ndarray, "n nq"], count: int
+) -> Float[np.ndarray, "count nq"]:
+    """Return points along a path with the corners among them, about evenly spread.
+
+    With fewer points than corners they are evenly spread, and corners are cut.
+    """
+    lengths = arc_lengths(space, corners)
+    if count < len(corners):
+        return points_at(space, corners, lengths, np.linspace(0, lengths[-1], count))
+    # Each further point goes where points are farthest apart.
+    parts, steps = np.ones(len(corners) - 1, int), np.diff(lengths)
+    for _ in range(count - len(corners)):
+        parts[np.argmax(steps / parts)] += 1
+    at = [
+        np.linspace(lengths[k], lengths[k + 1], n, endpoint=False)
+        for k, n in enumerate(parts)
+    ]
+    return points_at(
+        space, corners, lengths, np.append(np.concatenate(at), lengths[-1])
+    )

@@ -40,12 +40,21 @@ def given_path_as_solution(
             durations are variables; None: those at first.
     """
     modes = mode_sequence(spec)
-    chain, data, locations = compile_chain(spec)
-    x = modes.without_jumps(modes.from_base(path)).astype(data.prefix.dtype)
+    x = modes.without_jumps(modes.from_base(path))
     if spec.durations and steps is not None:
         factors = steps[:: spec.slices_per_phase] / spec.tau[:: spec.slices_per_phase]
         x[:, modes.world.coordinates(spec.durations)] = factors
     set_courses(modes.world, spec.courses, x)
+    return solved_path_as_solution(spec, x, tolerance)
+
+
+def solved_path_as_solution(
+    spec: ProblemSpec, x: Float[np.ndarray, "T nq"], tolerance: float
+) -> Solution:
+    """Return a path of the solved world as a solution; see `given_path_as_solution`."""
+    modes = mode_sequence(spec)
+    chain, data, locations = compile_chain(spec)
+    x = x.astype(data.prefix.dtype)
     y = np.asarray(rows_of(chain, without_slack(data), jnp.asarray(x)))
     nothing = np.zeros(len(y))
     parts = chain, data, locations, x, y, nothing

@@ -1,5 +1,6 @@
 """Configurations that meet what a single slice of a path demands, all at once."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -34,6 +35,8 @@ def goal_configurations(
     count: int,
     settings: SolveSettings,
     report_progress: ProgressCallback,
+    locked: Sequence[str] = (),
+    program_size: int | None = None,
 ) -> Float[np.ndarray, "n nq"]:
     """Return configurations that meet what a slice demands, the nearest first.
 
@@ -45,11 +48,13 @@ def goal_configurations(
         count: number of states from which they are solved for.
         settings: seed and tolerance.
         report_progress: see `solve_problems`.
+        locked: names of joints that keep their values.
+        program_size: see `solve_problems`.
 
     Raises:
         KeyboardInterrupt: for an interrupt, or once the deadline has passed.
     """
-    alone = _slice_problem(spec, q, before, t)
+    alone = _slice_problem(spec, q, before, t, locked)
     columns = mode_sequence(spec).world.coordinates(alone.config.joint_names)
     # A path that missed its goal may end near what leads there, or far astray.
     states = []
@@ -63,6 +68,7 @@ def goal_configurations(
         [0],
         make_settings(alone, settings.tolerance, False, {}, starts=len(starts)),
         report_progress,
+        program_size=program_size,
     ).result
     if (np.asarray(ends.status) == Status.INTERRUPTED).any():
         raise KeyboardInterrupt
@@ -79,6 +85,7 @@ def _slice_problem(
     q: Float[np.ndarray, " nq"],
     before: Float[np.ndarray, " nq"],
     t: int,
+    locked: Sequence[str],
 ) -> ProblemSpec:
     """Return the demands of a slice as a separate problem, in the world of its mode."""
     mode = mode_sequence(spec).at(t)
@@ -86,6 +93,8 @@ def _slice_problem(
     world.q = q
     if mode.joints is not None:
         world.lock([name for name in world.joint_names if name not in mode.joints])
+    if locked:
+        world.lock([name for name in world.joint_names if name in locked])
     near = before[mode.config.coordinates(world.joint_names)]
     cost = Feature(FS.qItself, (), scale=NEARNESS_SCALE, target=near)
     objectives = [Objective("nearness", cost, OT.sos, (0,))]

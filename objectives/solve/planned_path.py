@@ -1,0 +1,194 @@
+"""Paths that are planned and certified, and not optimized.
+
+Slices that equations single out are goals, and so is the last one. Configurations of a
+goal are looked for all at once, and the way leads to the first that is reached.
+"""
+
+import time
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+from jaxtyping import Float
+
+from posewise.solvers import Status
+from posewise.solvers.interruptible import ProgressCallback
+
+from ..clearance.avoidance import BUFFER
+from ..objective import OT, ObjectiveError
+from ..planning.free_space import free_space_with
+from ..planning.planned_starts import movable_coordinates, passed_points
+from ..planning.rrt_connect import MAX_ROUNDS, Plan, rrt_connect
+from ..planning.shortcuts import points_with_corners, shorten
+from ..problem_spec import (
+    ProblemCache,
+    ProblemSpec,
+    initial_paths,
+    mode_sequence,
+    required_distances,
+    whole_path,
+)
+from ..solution import Solution
+from .given_path import solved_path_as_solution
+from .goal_configurations import goal_configurations
+from .settings import SolveSettings
+from .stops import mark_stopped, stop_sentence
+
+FEW_CANDIDATES = 8
+"""Number of states from which a goal is solved for at first (count). If they come to
+one configuration it is taken to be the only one; fewer may miss another."""
+CANDIDATES = 48
+"""Number of states from which it is solved for otherwise (count), each in milliseconds.
+Fewer miss the configuration to which a way leads."""
+SHORTCUT_ROUNDS = 60
+"""Rounds in which a planned path is made shorter (count). Fewer leave more detours."""
+ATTEMPTS = 4
+"""Number of times that a path is planned until one is certified (count)."""
+ADDED_DISTANCE = 3e-3
+"""Distance that each attempt keeps beyond that of the one before [m], as places of a
+motion are checked one by one and it may come nearer between them. Larger ones close
+narrow ways."""
+
+
+def plan_path(
+    spec: ProblemSpec, settings: SolveSettings, report_progress: ProgressCallback
+) -> Solution:
+    """Return a certified path from goal to goal, or one to the nearest place found.
+
+    Args:
+        spec: the problem.
+        settings: seed and tolerance.
+        report_progress: see `goal_configurations`.
+
+    Raises:
+        ObjectiveError: for a problem that is not about the path of one mode, or keeps
+            no distances between slices.
+    """
+    began, posed = time.perf_counter(), _posed_problem(spec)
+    initial = initial_paths(spec, settings.seed, 1)[0]
+    best = solved_path_as_solution(posed, initial, settings.tolerance)
+    if not best.feasible:
+        planner = _PathPlanner(spec, settings, report_progress)
+        given = whole_path(spec, initial)
+        for attempt in range(ATTEMPTS):
+            points, plan = planner.plan(given, attempt)
+            planned = solved_path_as_solution(posed, points[1:], settings.tolerance)
+            if attempt == 0 or planned.feasible:
+                best = planned
+            if plan.is_stopped:
+                (best,) = mark_stopped([best], stop_sentence(attempt, 1))
+                break
+            if plan.missing or planned.keeps_distances:
+                break
+        if not best.feasible and not best.status.is_stopped:
+            status = Status.NOT_FOUND if plan.missing else Status.INFEASIBLE
+            best = replace(best, status=status)
+    return replace(best, seconds=time.perf_counter() - began)
+
+
+def _posed_problem(spec: ProblemSpec) -> ProblemSpec:
+    """Return the problem without costs, and without what it asks of velocities.
+
+    Distances are up to the check of the whole path.
+
+    Raises:
+        ObjectiveError: see `plan_path`.
+    """
+    for what, parts in (
+        ("mode switches", spec.switches),
+        ("contact forces", spec.contacts),
+        ("prescribed motions", spec.courses),
+    ):
+        if parts:
+            raise ObjectiveError(
+                f"plan() is for paths without {what}, and this problem has"
+                f" {len(parts)}: call solve()."
+            )
+    if not spec.is_certified:
+        raise ObjectiveError(
+            "plan() is for paths that keep distances between slices, and this problem"
+            " asks for none: call avoid_collisions() first, on a path with k_order of 1"
+            " or more."
+        )
+    objectives = tuple(
+        o
+        for o in spec.objectives
+        if o.type is not OT.sos and not o.feature.order and not o.is_avoidance
+    )
+    cache = ProblemCache(modes=spec.cache.modes)
+    return replace(spec, objectives=objectives, k_order=0, durations=(), cache=cache)
+
+
+class _PathPlanner:
+    """Searches for the whole path of a problem of one mode."""
+
+    def __init__(
+        self,
+        spec: ProblemSpec,
+        settings: SolveSettings,
+        report_progress: ProgressCallback,
+    ) -> None:
+        self.spec, self.settings = spec, settings
+        self.report_progress = report_progress
+        self.world = mode_sequence(spec).world
+        self.K = self.world.tree.model.unnamed_kinematics
+        (self.part,) = required_distances(spec)
+        self.movable = movable_coordinates(spec)
+        self.passed = np.flatnonzero(passed_points(spec)).tolist()
+        self._goals: dict[tuple[int, bytes], np.ndarray] = {}
+
+    def plan(
+        self, points: Float[np.ndarray, "points nq"], attempt: int
+    ) -> tuple[Float[np.ndarray, "points nq"], Plan]:
+        """Return a path from goal to goal, and the last search.
+
+        Where a goal is not reached, the path ends at the nearest place to it.
+
+        Args:
+            points: the initial path with its start.
+            attempt: number of plans before: each keeps more distance.
+        """
+        points, plan = points.copy(), Plan(points[:1], 0.0)
+        rng = np.random.default_rng((self.settings.seed, attempt))
+        added = BUFFER + attempt * ADDED_DISTANCE
+        for first, last in pairwise(self.passed):
+            start, goals = points[first], self.goals(points[last], points[first], last)
+            required = self.part.required[first:last].min(0) + added
+            ends = np.vstack([start, goals])
+            space = free_space_with(self.K, self.part, required, ends, self.movable)
+            plan = Plan(start[None], np.inf)
+            if len(goals):
+                plan = rrt_connect(space, start, goals, rng, MAX_ROUNDS)
+            corners = shorten(space, plan.corners, rng, SHORTCUT_ROUNDS)
+            count = last - first + 1
+            points[first : last + 1] = points_with_corners(space, corners, count)
+            if plan.missing:
+                points[last:] = points[last]
+                break
+        return points, plan
+
+    def goals(
+        self, q: Float[np.ndarray, " nq"], before: Float[np.ndarray, " nq"], point: int
+    ) -> Float[np.ndarray, "n nq"]:
+        """Return configurations that meet what is demanded at a point of the path.
+
+        Args:
+            q: the initial path's configuration there.
+            before: where the way to it begins.
+            point: index of the point, 0 for the start.
+        """
+        key = point, before.tobytes()
+        if key not in self._goals:
+            names = self.world.joint_names
+            moves = [
+                np.isin(self.world.coordinates([n]), self.movable).all() for n in names
+            ]
+            locked = [name for name, m in zip(names, moves, strict=True) if not m]
+            for count in (FEW_CANDIDATES, CANDIDATES):
+                self._goals[key] = goal_configurations(
+                    *(self.spec, q, before, point - 1, count),
+                    *(self.settings, self.report_progress, locked, CANDIDATES),
+                )
+                if len(self._goals[key]) == 1:
+                    break
+        return self._goals[key]
