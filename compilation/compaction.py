@@ -72,24 +72,27 @@ class CompactIndices(NamedTuple):
 def compact(mask: Bool[Array, " n"]) -> CompactIndices:
     """Return the indices where a mask holds, in ascending order."""
     n = len(mask)
-    return append(empty_indices(n), jnp.arange(n), mask)
+    return append(empty_indices(n), jnp.arange(n, dtype=np.int32), mask)
 
 
 def empty_indices(n: int) -> CompactIndices:
     """Return no indices, with room for n."""
-    return CompactIndices(jnp.zeros(n + 1, int), jnp.zeros((), int))
+    # Most of the time of a short list is that of filling the memory of a full one.
+    return CompactIndices(jnp.zeros(n + 1, np.int32), jnp.zeros((), np.int32))
 
 
 def append(
     known: CompactIndices, indices: Int[Array, " k"], mask: Bool[Array, " k"]
 ) -> CompactIndices:
     """Return `known` followed by the indices where a mask holds."""
+    indices = jnp.asarray(indices, known.indices.dtype)
     if jax.default_backend() != "cpu":
         # exclusive prefix sum of the mask: the place of each selected index
         rank = known.length + jnp.cumsum(mask) - 1
         rank = jnp.where(mask, rank, len(known.indices))
         return CompactIndices(
-            known.indices.at[rank].set(indices, mode="drop"), known.length + mask.sum()
+            known.indices.at[rank].set(indices, mode="drop"),
+            known.length + mask.sum(dtype=known.length.dtype),
         )
 
     # On CPUs, 32 entries form a word, and a loop visits its set bits only: the loop

@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from posewise.compilation.compaction import dynamic_row, update_slice
 from posewise.compilation.materialize import materialize
 from posewise.robots.contact.body_table import (
     NO_PAIR_NUMBER,
@@ -18,9 +20,9 @@ from posewise.robots.contact.body_table import (
 
 from .tables import PairTypes
 
-PAIR_CHUNK_SIZE = 128
-"""Number of pairs in all rows whose balls are compared at a time (count). More waste
-more work on places that no pair takes, fewer vectorise worse."""
+MIN_RUN = 8
+"""Least number of rows with the same bodies for which a loop visits pair after pair on
+CPUs (count), each in all rows at once. With fewer, all pairs at once take less time."""
 
 
 class PairSource(NamedTuple):
@@ -72,11 +74,11 @@ class PairSource(NamedTuple):
         """Number of pairs of frames of each row."""
         return self.params["margin"].shape[1]
 
-    def body_centers(self) -> jax.Array:
-        """Return the origins of the bodies of all rows, (sets, shared, bodies, 3)."""
+    def body_poses(self) -> "BodyPoses":
+        """Return the poses of the bodies of all rows."""
         R, p = (x.reshape(-1, self.shared, *x.shape[1:]) for x in (self.R, self.p))
-        local, frame = self.params["body_pose"][..., 3], self.params["body_frame"]
-        return materialize(_centers, R, p, local, frame)
+        local, frame = self.params["body_pose"], self.params["body_frame"]
+        return materialize(_body_poses, R, p, local, frame)
 
     def of_pairs(self, distance: jax.Array) -> jax.Array:
         """Return a distance of each pair of frames for their pairs of bodies.
@@ -89,36 +91,107 @@ class PairSource(NamedTuple):
         return jnp.where(self.params["kind"] == NO_PAIR_NUMBER, -jnp.inf, distance)
 
     def near(
-        self, centers: jax.Array, reach: jax.Array, moved: jax.Array | None = None
+        self, poses: "BodyPoses", reach: jax.Array, moved: jax.Array | None = None
     ) -> jax.Array:
-        """Return for all pairs in all rows whether their balls are near.
+        """Return for all pairs in all rows whether they may be near.
+
+        Measured is from the ball about the smaller core to the box about the larger
+        one, such as a shelf, whose ball would hold half of a room.
 
         Args:
-            centers: see `body_centers`.
+            poses: see `body_poses`.
             reach: distance at which each pair of bodies is near (sets, pairs) [m].
-            moved: by how much the ball of each body is larger (rows, bodies) [m].
+            moved: by how much each body is larger (rows, bodies) [m].
         """
-        size = (self.params["core_radius"] + self.params["radius"])[..., None]
-        if moved is not None:
-            size = size + jnp.moveaxis(moved.reshape(centers.shape[:3]), 1, 2)
-        columns = reach, self.params["body_a"], self.params["body_b"]
-        are_near = partial(_balls_are_near, centers, size)
-        if jax.default_backend() != "cpu" or self.pairs % PAIR_CHUNK_SIZE:
-            return are_near(*columns).reshape(-1)
-
-        # Places that no pair takes come last: the loop ends before them.
-        def process(k: jax.Array, near: jax.Array) -> jax.Array:
-            first = k * PAIR_CHUNK_SIZE
-            chunk = (
-                jax.lax.dynamic_slice_in_dim(x, first, PAIR_CHUNK_SIZE, 1)
-                for x in columns
-            )
-            return jax.lax.dynamic_update_slice_in_dim(near, are_near(*chunk), first, 1)
-
+        bodies = self._volumes(poses, moved)
+        a, b = self.params["body_a"], self.params["body_b"]
+        take = partial(jnp.take_along_axis, axis=1, mode="promise_in_bounds")
+        core = self.params["core_radius"]
+        is_first = take(core, a) > take(core, b)
+        # Numbers of the bodies among those of all sets.
+        begin = self.bodies * np.arange(self.sets)[:, None]
+        outer = (jnp.where(is_first, a, b) + begin).reshape(-1)
+        inner = (jnp.where(is_first, b, a) + begin).reshape(-1)
+        pairs = materialize(_BallsAndBoxes, outer, inner, reach.reshape(-1))
+        is_near = partial(_ball_is_near_box, bodies, pairs)
+        count = self.sets * self.pairs
+        if jax.default_backend() != "cpu" or self.shared < MIN_RUN:
+            return jax.vmap(is_near)(jnp.arange(count)).reshape(-1)
+        # Places that no pair takes come last in each set: they are left out.
         present = jnp.sum(self.params["kind"] != NO_PAIR_NUMBER, 1).max()
-        nothing = jnp.zeros((self.sets, self.pairs, self.shared), bool)
-        chunks = (present + PAIR_CHUNK_SIZE - 1) // PAIR_CHUNK_SIZE
-        return jax.lax.fori_loop(0, chunks, process, nothing).reshape(-1)
+
+        def add_set(i: jax.Array, near: jax.Array) -> jax.Array:
+            def add_pair(j: jax.Array, near: jax.Array) -> jax.Array:
+                k = i * self.pairs + j
+                return update_slice(near, is_near(k)[None], k)
+
+            return jax.lax.fori_loop(0, present, add_pair, near)
+
+        near = jnp.zeros((count, self.shared), bool)
+        return jax.lax.fori_loop(0, self.sets, add_set, near).reshape(-1)
+
+    def _volumes(self, poses: "BodyPoses", moved: jax.Array | None) -> "_Volumes":
+        """Return what encloses the bodies; for arguments see `near`."""
+        p = self.params
+        shape = self.sets, self.bodies, self.shared
+        radius = jnp.broadcast_to(p["radius"][..., None], shape)
+        if moved is not None:
+            grown = moved.reshape(self.sets, self.shared, self.bodies)
+            radius = radius + jnp.moveaxis(grown, 1, 2)
+        is_plane = jnp.isinf(p["core_radius"])[..., None]
+        half = p["half"] + p["radii"]
+        # A half-space is below z = 0.
+        high = jnp.where(is_plane, np.array([np.inf, np.inf, 0.0], half.dtype), half)
+        low = jnp.where(is_plane, -np.inf, -half)
+        sizes = jnp.concatenate([low, high, p["core_radius"][..., None]], -1)
+        stacked = (*poses.R[0], *poses.R[1], *poses.R[2], *poses.p, radius)
+        return materialize(
+            lambda rows, sizes: _Volumes(
+                flatten_axes(jnp.stack(rows, 2), 2), flatten_axes(sizes, 2)
+            ),
+            stacked,
+            sizes,
+        )
+
+
+class BodyPoses(NamedTuple):
+    """Poses of the bodies of all rows; rows that share params come last.
+
+    Gathers along the bodies then move whole runs of numbers.
+    """
+
+    R: tuple[tuple[jax.Array, ...], ...]
+    """Rows of the rotations, each a tuple of three arrays (sets, bodies, shared)."""
+    p: tuple[jax.Array, ...]
+    """Coordinates of the origins, arrays (sets, bodies, shared)."""
+
+    @property
+    def centers(self) -> jax.Array:
+        """Origins of the bodies (rows, bodies, 3)."""
+        p = jnp.moveaxis(jnp.stack(self.p, -1), 1, 2)
+        return p.reshape(-1, *p.shape[2:])
+
+
+class _Volumes(NamedTuple):
+    """Boxes and balls about the cores of the bodies of all sets."""
+
+    poses: jax.Array
+    """Rows of the rotation, origin, and what inflates the core [m], of each body in all
+    rows that share it (bodies, 13, shared)."""
+    sizes: jax.Array
+    """Least and greatest coordinates of the box, and radius of the ball (bodies, 7)
+    [m]."""
+
+
+class _BallsAndBoxes(NamedTuple):
+    """Pairs of bodies, of one of which the box counts and of the other the ball."""
+
+    outer: jax.Array
+    """The body whose box counts (pairs,)."""
+    inner: jax.Array
+    """That whose ball counts (pairs,)."""
+    reach: jax.Array
+    """Distance at which they are near (pairs,) [m]; -inf: never."""
 
 
 def flatten_axes(x: jax.Array, axes: int) -> jax.Array:
@@ -130,50 +203,53 @@ def concatenate(parts: Sequence[jax.Array]) -> jax.Array:
     return jnp.concatenate(parts) if len(parts) > 1 else parts[0]
 
 
-def _centers(R: Any, p: Any, local: Any, frame: Any) -> jax.Array:
-    """Return R local + p of bodies on frames, (m, shared, bodies, 3)."""
-    index = frame[:, None, :, None]
-    take = partial(jnp.take_along_axis, axis=2, mode="promise_in_bounds")
-    turned = sum(take(R[..., k], index) * local[:, None, :, k, None] for k in range(3))
-    return turned + take(p, index)
-
-
-def _balls_are_near(
-    centers: jax.Array, size: jax.Array, reach: jax.Array, a: jax.Array, b: jax.Array
-) -> jax.Array:
-    """Return for all pairs in all rows whether balls are nearer than the reach.
+def _body_poses(R: Any, p: Any, local: Any, frame: Any) -> BodyPoses:
+    """Return R local and p of bodies on frames.
 
     Args:
-        centers: of bodies, (m, shared, bodies, 3).
-        size: radius of each body's ball (m, bodies, shared), or (m, bodies, 1).
-        reach: of each pair (m, pairs); -inf: never near.
-        a: first body of each pair (m, pairs).
-        b: second body.
+        R: rotations of the frames (sets, shared, frames, 3, 3).
+        p: origins (sets, shared, frames, 3).
+        local: poses of the bodies in their frames (sets, bodies, 3, 4).
+        frame: of each body (sets, bodies).
     """
 
-    # One array for each coordinate, with the rows that share params last: a gather
-    # along the bodies then moves whole runs of numbers.
-    def coordinates(centers: jax.Array) -> tuple[jax.Array, ...]:
-        return tuple(jnp.moveaxis(centers[..., i], 1, 2) for i in range(3))
+    def take(x: jax.Array) -> jax.Array:
+        x = jnp.moveaxis(x, 1, 2)
+        index = frame[:, :, None]
+        return jnp.take_along_axis(x, index, 1, mode="promise_in_bounds")
 
-    def take(x: jax.Array, body: jax.Array) -> jax.Array:
-        return jnp.take_along_axis(x, body[:, :, None], 1, mode="promise_in_bounds")
+    of_frame = [[take(R[..., i, k]) for k in range(3)] for i in range(3)]
+    local = local[:, :, None]
 
-    def difference(x: jax.Array, a: jax.Array, b: jax.Array) -> jax.Array:
-        return take(x, a) - take(x, b)
+    def turned(i: int, k: int) -> jax.Array:
+        # Sums of products instead of `@`, because element-wise operations fuse.
+        return sum(of_frame[i][j] * local[..., j, k] for j in range(3))
 
-    def max_distance(
-        size: jax.Array, a: jax.Array, b: jax.Array, reach: jax.Array
-    ) -> jax.Array:
-        far = take(size, a) + take(size, b) + reach[:, :, None]
-        # The sum of infinite radii and no reach is not a number.
-        return jnp.where(reach[:, :, None] == -jnp.inf, -jnp.inf, far)
+    rotations = tuple(tuple(turned(i, k) for k in range(3)) for i in range(3))
+    origins = tuple(turned(i, 3) + take(p[..., i]) for i in range(3))
+    return BodyPoses(rotations, origins)
 
-    x, y, z = (
-        materialize(difference, c, a, b) for c in materialize(coordinates, centers)
-    )
-    square = x**2 + y**2 + z**2
-    limit = materialize(max_distance, size, a, b, reach)
+
+def _ball_is_near_box(
+    bodies: _Volumes, pairs: _BallsAndBoxes, k: jax.Array
+) -> jax.Array:
+    """Return in all rows whether the k-th pair may be nearer than its reach (shared,).
+
+    Args:
+        bodies: what encloses them.
+        pairs: all pairs.
+        k: index of the pair.
+    """
+    i, j = dynamic_row(pairs.outer, k), dynamic_row(pairs.inner, k)
+    box, ball = dynamic_row(bodies.poses, i), dynamic_row(bodies.poses, j)
+    low_high, ball_size = dynamic_row(bodies.sizes, i), dynamic_row(bodies.sizes, j)
+    v = ball[9:12] - box[9:12]
+    square = jnp.zeros_like(v[0])
+    for c in range(3):
+        local = box[c] * v[0] + box[3 + c] * v[1] + box[6 + c] * v[2]
+        above, below = local - low_high[3 + c], low_high[c] - local
+        square += jnp.maximum(jnp.maximum(above, below), 0.0) ** 2
+    limit = dynamic_row(pairs.reach, k) + ball_size[6] + ball[12] + box[12]
     # Squares spare the root; as they lose the sign, a limit made negative by a negative
     # margin is excluded separately.
     return (limit > 0) & (square < limit * limit)

@@ -123,8 +123,7 @@ def _sum_sources(sources: list[PairSource]) -> list[tuple[jax.Array, jax.Array]]
         for s, margin in zip(sources, margins, strict=True)
     ]
     near = [
-        s.near(s.body_centers(), reach)
-        for s, reach in zip(sources, reaches, strict=True)
+        s.near(s.body_poses(), reach) for s, reach in zip(sources, reaches, strict=True)
     ]
     margin = concatenate([x.reshape(-1) for x in margins])
     reach = concatenate([x.reshape(-1) for x in reaches])

@@ -103,8 +103,8 @@ def _interval_distances(
     source = PairSource(types, *nodes, of_nodes)
     batch = PairBatch([source])
     moves = gather(jnp.asarray(K.tree.node_dof_mask), of_nodes["body_frame"][0])
-    body_centers = source.body_centers()
-    centers = body_centers[0]
+    poses = source.body_poses()
+    centers = poses.centers
     rates = dof_rates(K, step)
     size = of_nodes["core_radius"], of_nodes["radius"]
     has_planes = not PLANE_KINDS.isdisjoint(types.kinds)
@@ -127,9 +127,7 @@ def _interval_distances(
     )
     limit = threshold.reshape(-1)
     reach = jnp.max(threshold, 0, keepdims=True)
-    near = source.near(
-        body_centers, source.of_pairs(reach), bounds.displacement.sum(-1)
-    )
+    near = source.near(poses, source.of_pairs(reach), bounds.displacement.sum(-1))
     measured = limit[:, None], jnp.full((len(limit), 1), jnp.inf, q.dtype)
     measured = batch.fold_near(
         near,

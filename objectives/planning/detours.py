@@ -13,7 +13,7 @@ from .free_space import free_space_with
 from .rrt_connect import MAX_ROUNDS, rrt_connect
 from .shortcuts import arc_lengths, points_at, shorten
 
-SHORTCUT_ROUNDS = 12
+SHORTCUT_ROUNDS = 4
 """Rounds in which a planned path is made shorter (count)."""
 
 

@@ -11,8 +11,12 @@ from posewise.solvers.deadline import passed_deadline
 
 from .free_space import FreeSpace
 
-ATTEMPTS_PER_ROUND = 4
-"""Shortcuts that are checked together, of which the one that saves most is taken."""
+MIN_SAVING = 1e-6
+"""Least length that a shortcut saves [rad, m]; smaller ones are rounding."""
+ATTEMPTS_PER_ROUND = 16
+"""Number of shortcuts that are checked together (count), of which all that save
+something and do not overlap are taken. More fill calls better; fewer see the gains of
+those before."""
 
 
 def shorten(
@@ -34,12 +38,21 @@ def shorten(
         b = points_at(space, corners, lengths, ends[:, 1])
         direct = np.linalg.norm(difference(space.K.tree, a, b), axis=1)
         saved = ends[:, 1] - ends[:, 0] - direct
-        saved[space.reachable(a, b) < 1] = 0.0
-        best = int(np.argmax(saved))
-        if saved[best] > 1e-6:
-            before = corners[lengths < ends[best, 0]]
-            after = corners[lengths > ends[best, 1]]
-            corners = np.concatenate([before, a[best][None], b[best][None], after])
+        saves = np.flatnonzero(saved > MIN_SAVING)
+        saves = saves[space.reachable(a[saves], b[saves]) >= 1]
+        is_kept, at = np.ones(len(corners), bool), [lengths]
+        points, taken = [corners], np.zeros((0, 2))
+        for k in saves[np.argsort(-saved[saves], kind="stable")]:
+            first, last = ends[k]
+            if ((taken[:, 0] < last) & (first < taken[:, 1])).any():
+                continue
+            taken = np.vstack([taken, ends[k]])
+            is_kept &= (lengths < first) | (lengths > last)
+            points.append(np.stack([a[k], b[k]]))
+            at.append(ends[k])
+        keep = np.concatenate([is_kept, np.ones(2 * len(taken), bool)])
+        order = np.argsort(np.concatenate(at)[keep], kind="stable")
+        corners = np.concatenate(points)[keep][order]
     return corners
 
 

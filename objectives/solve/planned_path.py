@@ -40,7 +40,7 @@ one configuration it is taken to be the only one; fewer may miss another."""
 CANDIDATES = 48
 """Number of states from which it is solved for otherwise (count), each in milliseconds.
 Fewer miss the configuration to which a way leads."""
-SHORTCUT_ROUNDS = 60
+SHORTCUT_ROUNDS = 15
 """Rounds in which a planned path is made shorter (count). Fewer leave more detours."""
 ATTEMPTS = 4
 """Number of times that a path is planned until one is certified (count)."""
