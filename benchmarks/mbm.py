@@ -11,6 +11,8 @@ the wall, of the call of `solve`. The first problem of a family is solved once b
 untimed, because another structure of world is compiled. *Length* is of feasible paths,
 in joint coordinates [rad]; *seconds* is their duration after `retime`.
 
+*Planned* and the five columns after it are of `KOMO.plan`, without optimizing.
+
 rai (`robotic`, where installed) solves the same problems in turns: KOMO, one start, 32
 slices. *Ratio*: its median over ours. rai 0.4.2 measures no depth once the core of a
 shape, of a sphere its centre, is inside another one: it then ends early, infeasible.
@@ -36,10 +38,13 @@ import numpy as np  # noqa: E402
 from staging import motion_planning as mbm  # noqa: E402
 from staging import planning_scenes  # noqa: E402
 
+import posewise as pw  # noqa: E402
+
 RAI_SLICES = 32
 HEADER = (
     "| problems | count | feasible | valid | wrong | ms | 90 % | wall ms | length"
-    " | seconds | rai feasible | rai valid | rai ms | ratio |"
+    " | seconds | planned | valid | wrong | ms | 90 % | length"
+    " | rai feasible | rai valid | rai ms | ratio |"
 )
 
 
@@ -52,6 +57,10 @@ class Run(NamedTuple):
     wall: float
     length: float
     seconds: float
+    planned: float
+    plan_valid: float
+    plan_ms: float
+    plan_length: float
     rai_feasible: float
     rai_valid: float
     rai_ms: float
@@ -93,12 +102,12 @@ def run(problems: mbm.ProblemSet, problem: dict, slices: int, starts: int) -> Ru
     begin = time.perf_counter(), time.process_time()
     solution = komo.solve(starts=starts, progress=False)
     wall, ms = time.perf_counter() - begin[0], time.process_time() - begin[1]
-    length = seconds = np.nan
-    if solution.feasible:
-        whole = np.vstack([problem["start"], solution.path])
-        length = np.linalg.norm(np.diff(whole, axis=0), axis=1).sum()
-        if importlib.util.find_spec("toppra"):
-            seconds = solution.retime().times[-1]
+    seconds = np.nan
+    if solution.feasible and importlib.util.find_spec("toppra"):
+        seconds = solution.retime().times[-1]
+    begin_plan = time.process_time()
+    plan = mbm.motion(C, problem["goal"], slices).plan(progress=False)
+    plan_ms = 1e3 * (time.process_time() - begin_plan)
     peer = np.nan, np.nan, np.nan
     if importlib.util.find_spec("robotic"):
         from staging import rai_motion
@@ -106,19 +115,37 @@ def run(problems: mbm.ProblemSet, problem: dict, slices: int, starts: int) -> Ru
         found = rai_motion.solve(C, problem["goal"], RAI_SLICES)
         peer = found.is_feasible, problems.is_valid(problem, found.path), found.ms
     valid = problems.is_valid(problem, solution.path)
-    return Run(solution.feasible, valid, 1e3 * ms, 1e3 * wall, length, seconds, *peer)
+    return Run(
+        *(solution.feasible, valid, 1e3 * ms, 1e3 * wall),
+        *(length_of(problem, solution), seconds),
+        *(plan.feasible, problems.is_valid(problem, plan.path), plan_ms),
+        length_of(problem, plan),
+        *peer,
+    )
+
+
+def length_of(problem: dict, solution: pw.Solution) -> float:
+    """Return the length of a feasible path in joint coordinates [rad], else NaN."""
+    if not solution.feasible:
+        return np.nan
+    whole = np.vstack([problem["start"], solution.path])
+    return float(np.linalg.norm(np.diff(whole, axis=0), axis=1).sum())
 
 
 def line(name: str, runs: list[Run]) -> str:
     """Return a line of the table."""
     of = Run(*np.array(runs, float).T)
     wrong = int(((of.feasible == 1) & (of.valid == 0)).sum())
+    plan_wrong = int(((of.planned == 1) & (of.plan_valid == 0)).sum())
     ms, rai_ms = np.median(of.ms), np.median(of.rai_ms)
     cells = [
         f"{name} | {len(runs)} | {100 * of.feasible.mean():.1f} %",
         f"{100 * of.valid.mean():.1f} % | {wrong} | {ms:.0f}",
         f"{np.quantile(of.ms, 0.9):.0f} | {np.median(of.wall):.0f}",
         f"{np.nanmedian(of.length):.1f} | {np.nanmedian(of.seconds):.2f}",
+        f"{100 * of.planned.mean():.1f} % | {100 * of.plan_valid.mean():.1f} %",
+        f"{plan_wrong} | {np.median(of.plan_ms):.0f}",
+        f"{np.quantile(of.plan_ms, 0.9):.0f} | {np.nanmedian(of.plan_length):.1f}",
         f"{100 * of.rai_feasible.mean():.0f} % | {100 * of.rai_valid.mean():.0f} %",
         f"{rai_ms:.0f} | {rai_ms / ms:.1f}",
     ]

@@ -1,6 +1,6 @@
 """Detours: a path with its colliding stretches replaced by planned, free ones."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -22,7 +22,7 @@ def with_detours(
     parts: Sequence[MotionPart],
     path: Float[np.ndarray, "points nq"],
     fixed: Bool[np.ndarray, " points"],
-    movable: Int[np.ndarray, " n"],
+    movable: Callable[[Float[np.ndarray, "2 nq"]], Int[np.ndarray, " n"]],
     rng: np.random.Generator,
 ) -> Float[np.ndarray, "points nq"] | None:
     """Return a path with a way round obstacles in place of each colliding stretch.
@@ -36,7 +36,7 @@ def with_detours(
         parts: what is required in each mode.
         path: configurations, with the start as the first one.
         fixed: which of them a path has to pass, such as waypoints.
-        movable: coordinates that may move on a detour.
+        movable: from both ends of a detour to the coordinates that move on it.
         rng: source of randomness.
 
     Raises:
@@ -49,7 +49,7 @@ def with_detours(
             ends = path[[first, last]]
             rows = slice(first - points[0], last - points[0])
             required = part.required[rows].min(0)
-            space = free_space_with(K, part, required, ends, movable)
+            space = free_space_with(K, part, required, ends, movable(ends))
             if space.reachable(path[first:last], path[first + 1 : last + 1]).min() >= 1:
                 continue
             plan = rrt_connect(space, ends[0], ends[1:], rng, MAX_ROUNDS)

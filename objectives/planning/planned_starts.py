@@ -1,11 +1,17 @@
 """Initial paths of solves that go round what is in the way."""
 
+from functools import partial
+
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from ..objective import OT
 from ..problem_spec import ProblemSpec, mode_sequence, required_distances, whole_path
 from .detours import with_detours
+
+SAME = 1e-6
+"""Difference of two coordinates up to which they are one [rad, m]: rounding. Larger
+ones keep bases in place that have to move a little."""
 
 
 def planned_path(
@@ -32,7 +38,7 @@ def planned_path(
         required_distances(spec),
         whole_path(spec, x),
         passed_points(spec),
-        movable_coordinates(spec),
+        partial(movable_coordinates, spec),
         np.random.default_rng(seed),
     )
     return None if path is None else path[1:]
@@ -57,14 +63,39 @@ def passed_points(spec: ProblemSpec) -> Bool[np.ndarray, " points"]:
     return passed
 
 
-def movable_coordinates(spec: ProblemSpec) -> Int[np.ndarray, " n"]:
+def movable_coordinates(
+    spec: ProblemSpec, ends: Float[np.ndarray, "n nq"]
+) -> Int[np.ndarray, " n"]:
     """Return the coordinates that move on detours: those of single joints.
 
-    Free bodies, and what all slices share, stay.
+    Slides without limits, such as those of a mobile base, move if the ends differ in
+    them, or in joints that they carry or are carried by. Free bodies, ball joints, and
+    what all slices share, stay.
+
+    Args:
+        spec: the problem.
+        ends: configurations of the solved world, the first and last ones of detours.
     """
     modes = mode_sequence(spec)
     tree, limits = modes.world.kinematics().tree, modes.world.limits
-    moves = (tree.is_angle | np.isfinite(limits).all(0)) & (limits[0] < limits[1])
+    coordinates = np.asarray(tree.column_coordinate)[np.asarray(tree.dof_columns)]
+    dofs = np.flatnonzero(coordinates >= 0)
+    of_dofs = coordinates[dofs]
+    # Two dofs are on one chain if some node is moved by both.
+    moved = tree.node_dof_mask[:, dofs].astype(int)
+    differs = np.ptp(ends[:, of_dofs], 0) > SAME
+    moves = tree.is_angle | np.isfinite(limits).all(0)
+    moves[of_dofs] |= (moved.T @ moved)[:, differs].any(1)
+    moves &= limits[0] < limits[1]
     moves[modes.shared_coordinates] = False
-    moves[tree.indices.quaternion_coordinates.reshape(-1)] = False
+    moves[turned_coordinates(spec)] = False
     return np.flatnonzero(moves)
+
+
+def turned_coordinates(spec: ProblemSpec) -> Int[np.ndarray, " n"]:
+    """Return the coordinates of joints with quaternions, such as free bodies."""
+    world = mode_sequence(spec).world
+    turned = world.kinematics().tree.indices.quaternion_coordinates.reshape(-1)
+    joints = (world.coordinates([name]) for name in world.joint_names)
+    columns = [c for c in joints if np.isin(c, turned).any()]
+    return np.concatenate([np.zeros(0, int), *columns])

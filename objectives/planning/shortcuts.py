@@ -86,6 +86,8 @@ def points_with_corners(
 
     With fewer points than corners they are evenly spread, and corners are cut.
     """
+    if len(corners) == 1:
+        return np.tile(corners, (count, 1))
     lengths = arc_lengths(space, corners)
     if count < len(corners):
         return points_at(space, corners, lengths, np.linspace(0, lengths[-1], count))

@@ -17,7 +17,11 @@ from posewise.solvers.interruptible import ProgressCallback
 from ..clearance.avoidance import BUFFER
 from ..objective import OT, ObjectiveError
 from ..planning.free_space import free_space_with
-from ..planning.planned_starts import movable_coordinates, passed_points
+from ..planning.planned_starts import (
+    movable_coordinates,
+    passed_points,
+    turned_coordinates,
+)
 from ..planning.rrt_connect import MAX_ROUNDS, Plan, rrt_connect
 from ..planning.shortcuts import points_with_corners, shorten
 from ..problem_spec import (
@@ -133,7 +137,6 @@ class _PathPlanner:
         self.world = mode_sequence(spec).world
         self.K = self.world.tree.model.unnamed_kinematics
         (self.part,) = required_distances(spec)
-        self.movable = movable_coordinates(spec)
         self.passed = np.flatnonzero(passed_points(spec)).tolist()
         self._goals: dict[tuple[int, bytes], np.ndarray] = {}
 
@@ -155,7 +158,8 @@ class _PathPlanner:
             start, goals = points[first], self.goals(points[last], points[first], last)
             required = self.part.required[first:last].min(0) + added
             ends = np.vstack([start, goals])
-            space = free_space_with(self.K, self.part, required, ends, self.movable)
+            movable = movable_coordinates(self.spec, ends)
+            space = free_space_with(self.K, self.part, required, ends, movable)
             plan = Plan(start[None], np.inf)
             if len(goals):
                 plan = rrt_connect(space, start, goals, rng, MAX_ROUNDS)
@@ -179,11 +183,12 @@ class _PathPlanner:
         """
         key = point, before.tobytes()
         if key not in self._goals:
-            names = self.world.joint_names
-            moves = [
-                np.isin(self.world.coordinates([n]), self.movable).all() for n in names
+            stay = turned_coordinates(self.spec)
+            locked = [
+                name
+                for name in self.world.joint_names
+                if np.isin(self.world.coordinates([name]), stay).any()
             ]
-            locked = [name for name, m in zip(names, moves, strict=True) if not m]
             for count in (FEW_CANDIDATES, CANDIDATES):
                 self._goals[key] = goal_configurations(
                     *(self.spec, q, before, point - 1, count),

@@ -10,7 +10,7 @@ import posewise as pw
 from posewise import FS, OT, Feature, ObjectiveError, Status
 from posewise.logic import Eventually, Predicate
 from posewise.objectives.planning import rrt_connect
-from posewise.objectives.solve import alternatives, certified, multistart
+from posewise.objectives.solve import alternatives, certified, start_batches
 from posewise.solvers import Result
 from posewise.solvers import multistart as lanes
 from posewise.solvers.deadline import check_deadline, passed_deadline, time_limit
@@ -192,7 +192,7 @@ def test_a_stalled_problem_waits_for_time_for_its_second_start(monkeypatch, tick
     free = komo.solve_batch({goal: out_of_reach}, progress=False)
     assert [s.status for s in free][0] is Status.INFEASIBLE
     starts = []
-    solve_problems = multistart.solve_problems
+    solve_problems = start_batches.solve_problems
 
     def last_in_time(*arguments, **options):
         starts.append(options.get("first_start", 0))
@@ -201,7 +201,7 @@ def test_a_stalled_problem_waits_for_time_for_its_second_start(monkeypatch, tick
         ticking.seconds = 1e9
         return result
 
-    monkeypatch.setattr(multistart, "solve_problems", last_in_time)
+    monkeypatch.setattr(start_batches, "solve_problems", last_in_time)
     late = komo.solve_batch({goal: out_of_reach}, progress=False, max_time=1e6)
     assert starts == [0]
     assert [s.status for s in late] == [Status.TIME_LIMIT, free[1].status]

@@ -1,0 +1,200 @@
+"""Planned paths: round a wall, to any configuration of a goal, or as near as can be."""
+
+import numpy as np
+import pytest
+from helpers.moving_worlds import segment_points
+
+import posewise as pw
+from posewise import FS, OT, ObjectiveError, Status
+from posewise.objectives.planning import rrt_connect
+from posewise.objectives.planning.shortcuts import points_with_corners
+from posewise.solvers.deadline import TimeLimitReached
+
+MARGIN = 0.01
+
+
+def disc(wall=(0.02, 1.0, 1.0)) -> pw.Config:
+    """Return a disc of radius 0.1 m that slides in a plane, a wall, and a free ball."""
+    C = pw.Config()
+    limits = [[-2.0] * 2, [2.0] * 2]
+    C.add_frame("disc", joint="transXY", limits=limits, q=[-0.5, 0])
+    C.set_shape("disc", pw.Sphere(0.1))
+    C.set_contact("disc", 1)
+    C.add_frame("wall", shape=pw.Box(wall), contact=1)
+    C.add_frame("ball", joint="free", pose=[0, -1.0, 0, 1, 0, 0, 0])
+    C.set_shape("ball", pw.Sphere(0.1))
+    C.set_contact("ball", 1)
+    return C
+
+
+def across(C: pw.Config, goals=((1.0, (0.5, 0.0)),), phases: int = 1) -> pw.KOMO:
+    komo = pw.KOMO(C, phases, 24 // phases, 2)
+    komo.add_control_objective(2, 0.1)
+    komo.add_objective([phases], FS.qItself, [], OT.eq, order=1)
+    komo.avoid_collisions(MARGIN)
+    for time, goal in goals:
+        komo.add_objective([time], FS.qItself, ["disc"], OT.eq, target=goal)
+    return komo
+
+
+def gap(komo: pw.KOMO, path: np.ndarray) -> float:
+    """Return the distance of the disc from the wall along its path, by formula."""
+    C = komo.config
+    whole = np.vstack([C.q, path])
+    ends = zip(whole[:-1], whole[1:], strict=True)
+    points = np.concatenate([segment_points(C, a, b, 50) for a, b in ends])[:, :2]
+    outside = np.maximum(np.abs(points) - [0.01, 0.5], 0)
+    return float(np.linalg.norm(outside, axis=1).min()) - 0.1
+
+
+@pytest.mark.long
+def test_a_path_round_a_wall_is_short_and_certified():
+    komo = across(disc())
+    solution = komo.plan(progress=False)
+    assert solution.status is Status.FEASIBLE and solution.keeps_distances
+    assert gap(komo, solution.path) >= 0.9 * MARGIN
+    np.testing.assert_allclose(solution.path[-1, :2], [0.5, 0.0], atol=1e-3)
+    steps = np.diff(np.vstack([komo.config.q, solution.path])[:, :2], axis=0)
+    # The way by the corners of the wall, which keeps the margin.
+    shortest = 2 * np.hypot(0.5, 0.5 + 0.1 + MARGIN)
+    assert np.linalg.norm(steps, axis=1).sum() < 1.1 * shortest
+    np.testing.assert_array_equal(
+        solution.path[:, 2:], np.tile(komo.config.q[2:], (24, 1))
+    )
+    again, other = (across(disc()).plan(seed, progress=False) for seed in (0, 1))
+    np.testing.assert_array_equal(again.path, solution.path)
+    assert np.abs(other.path - solution.path).max() > 1e-3
+    assert solution.retime(velocity=1.0, acceleration=1.0).times[-1] > 0
+    komo.initialize(solution)
+    assert komo.solve(progress=False).feasible
+
+
+@pytest.mark.long
+def test_waypoints_are_passed_in_turn():
+    komo = across(disc(), [(1.0, (0.0, 1.0)), (2.0, (0.5, 0.0))], phases=2)
+    solution = komo.plan(progress=False)
+    assert solution.feasible and gap(komo, solution.path) >= 0.9 * MARGIN
+    np.testing.assert_allclose(solution.path[11, :2], [0.0, 1.0], atol=1e-3)
+
+
+def test_a_way_that_is_free_is_not_planned():
+    komo = across(disc(wall=(0.02, 0.2, 0.2)))
+    goal = np.array([0.5, 0.6])
+    komo = across(disc(), [(1.0, goal)])
+    path = np.tile(komo.config.q, (24, 1))
+    path[:8, :2] = np.linspace([-0.5, 0], [-0.5, 0.8], 9)[1:]
+    path[8:, :2] = np.linspace([-0.5, 0.8], goal, 17)[1:]
+    komo.initialize(path)
+    solution = komo.plan(progress=False)
+    np.testing.assert_allclose(solution.path, path, atol=1e-12)
+    assert solution.status is Status.FEASIBLE
+
+
+@pytest.mark.long
+def test_without_a_way_the_path_ends_at_the_nearest_place(monkeypatch):
+    monkeypatch.setattr("posewise.objectives.solve.planned_path.MAX_ROUNDS", 20)
+    C = disc()
+    C.set_limits("disc", [[-0.7, -0.3], [0.7, 0.3]])
+    solution = across(C).plan(progress=False)
+    assert solution.status is Status.NOT_FOUND and not solution.feasible
+    assert "No way was found" in solution.message
+    assert solution.keeps_distances and -0.4 < solution.path[-1, 0] < -0.11
+
+
+@pytest.mark.long
+def test_a_time_limit_ends_the_search(monkeypatch):
+    def late() -> None:
+        raise TimeLimitReached("time limit of 1 s reached")
+
+    monkeypatch.setattr(rrt_connect, "check_deadline", late)
+    solution = across(disc()).plan(progress=False)
+    assert solution.status is Status.INTERRUPTED and solution.stopped
+    assert solution.keeps_distances
+
+
+@pytest.mark.long
+def test_any_configuration_of_a_goal_serves():
+    """An arm of two links reaches a point elbow-up, where a ball is, or elbow-down."""
+    C = pw.Config()
+    C.add_frame("upper", joint="hingeZ", limits=[[-3.0], [3.0]])
+    C.add_frame("lower", "upper", position=[1, 0, 0], joint="hingeZ")
+    C.set_limits("lower", [[-2.8], [2.8]])
+    C.add_frame("tip", "lower", position=[1, 0, 0], shape=pw.Sphere(0.05), contact=1)
+    C.add_frame("middle", "lower", position=[0.5, 0, 0])
+    C.set_shape("middle", pw.Sphere(0.05))
+    C.set_contact("middle", 1)
+    target = np.array([1.0, 0.5, 0.0])
+    distance = np.linalg.norm(target)
+    lift = np.arccos(distance / 2)
+    heading = np.arctan2(target[1], target[0])
+    elbow = np.array([np.cos(heading + lift), np.sin(heading + lift), 0])
+    blocked = (elbow + target) / 2
+    C.add_frame("ball", position=blocked, shape=pw.Sphere(0.1), contact=1)
+    # The state is near the blocked configuration, the other one is far.
+    C.q = [heading + lift + 0.6, -2 * lift]
+    komo = pw.KOMO(C, 1, 24, 1)
+    komo.add_objective([1.0], FS.position, ["tip"], OT.eq, target=target, scale=10)
+    komo.avoid_collisions(MARGIN)
+    solution = komo.plan(progress=False)
+    assert solution.feasible
+    np.testing.assert_allclose(solution.path[-1], [heading - lift, 2 * lift], atol=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda komo: None, "avoid_collisions"),
+        (
+            lambda komo: komo.add_mode_switch([1.0, -1], "stable", ["disc", "ball"]),
+            "mode",
+        ),
+        (lambda komo: komo.add_contact([1.0], "disc", "ball"), "contact forces"),
+        (
+            lambda komo: komo.prescribe_motion(
+                "ball", np.tile([0, 0, 0, 1, 0, 0, 0.0], (24, 1))
+            ),
+            "prescribed motions",
+        ),
+    ],
+)
+def test_problems_that_are_no_paths_of_one_mode_are_refused(change, words):
+    C = disc()
+    komo = pw.KOMO(C, 1, 24, 1)
+    change(komo)
+    if words != "avoid_collisions":
+        komo.avoid_collisions()
+    with pytest.raises(ObjectiveError, match=words):
+        komo.plan(progress=False)
+
+
+def test_corners_are_among_the_points():
+    class Space:
+        class K:
+            tree = disc().tree.model.layout.tree
+
+    q = disc().q
+    corners = np.tile(q, (4, 1))
+    corners[:, :2] = [[0, 0], [1, 0], [1, 0.2], [0, 0.2]]
+    points = points_with_corners(Space, corners, 12)
+    assert len(points) == 12
+    for corner in corners:
+        assert np.abs(points - corner).max(1).min() < 1e-12
+    steps = np.linalg.norm(np.diff(points, axis=0), axis=1)
+    assert steps.max() <= 0.2 + 1e-12 and steps.min() > 0.1
+    assert len(points_with_corners(Space, corners, 3)) == 3
+
+
+@pytest.mark.long
+def test_a_base_without_limits_drives_round_a_wall_and_objects_stay():
+    C = disc()
+    C.set_limits("disc", [[-np.inf] * 2, [np.inf] * 2])
+    C.add_frame("puck", joint="transXY", q=[0.5, 0.8])
+    C.set_shape("puck", pw.Sphere(0.05))
+    C.set_contact("puck", 1)
+    komo = across(C)
+    solution = komo.plan(progress=False)
+    assert solution.feasible and gap(komo, solution.path) >= 0.9 * MARGIN
+    puck = C.coordinates(["puck"])
+    np.testing.assert_allclose(
+        solution.path[:, puck], np.tile([0.5, 0.8], (24, 1)), atol=1e-6
+    )
