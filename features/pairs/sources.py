@@ -189,7 +189,7 @@ class _BallsAndBoxes(NamedTuple):
     outer: jax.Array
     """The body whose box counts (pairs,)."""
     inner: jax.Array
-    """That whose ball counts (pairs,)."""
+    """The body whose ball counts (pairs,)."""
     reach: jax.Array
     """Distance at which they are near (pairs,) [m]; -inf: never."""
 

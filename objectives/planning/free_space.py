@@ -37,6 +37,8 @@ class FreeSpace:
     """Coordinates in q that may move."""
     limits: Float[np.ndarray, "2 n"]
     """Lower and upper end of the range of these coordinates."""
+    spacing: float = SPACING
+    """Largest change of a coordinate between two checked places [rad, m]."""
 
     def sample(
         self, q: Float[np.ndarray, " nq"], count: int, rng: np.random.Generator
@@ -59,11 +61,10 @@ class FreeSpace:
     ) -> Float[np.ndarray, " n"]:
         """Return the fraction of each straight motion on which all checks succeed.
 
-        Places are checked `SPACING` apart: the solver that gets a path goes on from it,
-        and its result is certified.
+        Places are checked `spacing` apart: what comes of the path is certified.
         """
         step = difference(self.K.tree, start, goal)
-        parts = np.maximum(np.ceil(np.abs(step).max(1) / SPACING).astype(int), 1)
+        parts = np.maximum(np.ceil(np.abs(step).max(1) / self.spacing).astype(int), 1)
         motion = np.repeat(np.arange(len(start)), parts)
         first = np.cumsum(parts) - parts
         number = np.arange(len(motion)) - first[motion]

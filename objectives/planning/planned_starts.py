@@ -9,8 +9,8 @@ from ..objective import OT
 from ..problem_spec import ProblemSpec, mode_sequence, required_distances, whole_path
 from .detours import with_detours
 
-SAME = 1e-6
-"""Difference of two coordinates up to which they are one [rad, m]: rounding. Larger
+MIN_DIFFERENCE = 1e-6
+"""Difference of two coordinates below which they are one [rad, m]: rounding. Larger
 ones keep bases in place that have to move a little."""
 
 
@@ -83,7 +83,7 @@ def movable_coordinates(
     of_dofs = coordinates[dofs]
     # Two dofs are on one chain if some node is moved by both.
     moved = tree.node_dof_mask[:, dofs].astype(int)
-    differs = np.ptp(ends[:, of_dofs], 0) > SAME
+    differs = np.ptp(ends[:, of_dofs], 0) > MIN_DIFFERENCE
     moves = tree.is_angle | np.isfinite(limits).all(0)
     moves[of_dofs] |= (moved.T @ moved)[:, differs].any(1)
     moves &= limits[0] < limits[1]

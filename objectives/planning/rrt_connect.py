@@ -29,7 +29,7 @@ MAX_BRANCH = 0.5
 open space and are blocked more often in narrow places."""
 
 
-class Plan(NamedTuple):
+class SearchResult(NamedTuple):
     """A free path towards goals."""
 
     corners: Float[np.ndarray, "n nq"]
@@ -91,7 +91,7 @@ def rrt_connect(
     goals: Float[np.ndarray, "n nq"],
     rng: np.random.Generator,
     max_rounds: int,
-) -> Plan:
+) -> SearchResult:
     """Return a free path from a configuration to one of some goals, if one is found.
 
     Args:
@@ -106,14 +106,14 @@ def rrt_connect(
     direct = space.reachable(np.tile(start, (len(goals), 1)), goals) >= 1
     if direct.any():
         nearest = np.where(direct, trees[1].distances(space, start[None])[0], np.inf)
-        return Plan(np.stack([start, goals[int(np.argmin(nearest))]]), 0.0)
+        return SearchResult(np.stack([start, goals[int(np.argmin(nearest))]]), 0.0)
     is_stopped = False
     try:
         for k in range(max_rounds):
             check_deadline()
             path = _grow_both(space, *(trees if k % 2 == 0 else trees[::-1]), rng)
             if path is not None:
-                return Plan(path if k % 2 == 0 else path[::-1], 0.0)
+                return SearchResult(path if k % 2 == 0 else path[::-1], 0.0)
     except KeyboardInterrupt:
         is_stopped = True
     return _nearest(space, trees[0], goals)._replace(is_stopped=is_stopped)
@@ -140,9 +140,11 @@ def _grow_both(
     return np.concatenate([there, back])
 
 
-def _nearest(space: FreeSpace, tree: Tree, goals: Float[np.ndarray, "n nq"]) -> Plan:
+def _nearest(
+    space: FreeSpace, tree: Tree, goals: Float[np.ndarray, "n nq"]
+) -> SearchResult:
     """Return the path to the configuration of a tree that is nearest to any goal."""
     distances = tree.distances(space, goals)
     goal, node = np.unravel_index(distances.argmin(), distances.shape)
     step = difference(space.K.tree, tree.nodes[node][None], goals[goal][None])
-    return Plan(tree.path_to(int(node)), float(np.abs(step).max()))
+    return SearchResult(tree.path_to(int(node)), float(np.abs(step).max()))

@@ -40,18 +40,18 @@ def shorten(
         saved = ends[:, 1] - ends[:, 0] - direct
         saves = np.flatnonzero(saved > MIN_SAVING)
         saves = saves[space.reachable(a[saves], b[saves]) >= 1]
-        is_kept, at = np.ones(len(corners), bool), [lengths]
-        points, taken = [corners], np.zeros((0, 2))
+        is_kept, places = np.ones(len(corners), bool), [lengths]
+        points, shortcuts = [corners], np.zeros((0, 2))
         for k in saves[np.argsort(-saved[saves], kind="stable")]:
             first, last = ends[k]
-            if ((taken[:, 0] < last) & (first < taken[:, 1])).any():
+            if ((shortcuts[:, 0] < last) & (first < shortcuts[:, 1])).any():
                 continue
-            taken = np.vstack([taken, ends[k]])
+            shortcuts = np.vstack([shortcuts, ends[k]])
             is_kept &= (lengths < first) | (lengths > last)
             points.append(np.stack([a[k], b[k]]))
-            at.append(ends[k])
-        keep = np.concatenate([is_kept, np.ones(2 * len(taken), bool)])
-        order = np.argsort(np.concatenate(at)[keep], kind="stable")
+            places.append(ends[k])
+        keep = np.concatenate([is_kept, np.ones(2 * len(shortcuts), bool)])
+        order = np.argsort(np.concatenate(places)[keep], kind="stable")
         corners = np.concatenate(points)[keep][order]
     return corners
 
@@ -95,10 +95,13 @@ def points_with_corners(
     parts, steps = np.ones(len(corners) - 1, int), np.diff(lengths)
     for _ in range(count - len(corners)):
         parts[np.argmax(steps / parts)] += 1
-    at = [
+    lengths_of_points = [
         np.linspace(lengths[k], lengths[k + 1], n, endpoint=False)
         for k, n in enumerate(parts)
     ]
     return points_at(
-        space, corners, lengths, np.append(np.concatenate(at), lengths[-1])
+        space,
+        corners,
+        lengths,
+        np.append(np.concatenate(lengths_of_points), lengths[-1]),
     )

@@ -16,13 +16,13 @@ from posewise.solvers.interruptible import ProgressCallback
 
 from ..clearance.avoidance import BUFFER
 from ..objective import OT, ObjectiveError
-from ..planning.free_space import free_space_with
+from ..planning.free_space import SPACING, free_space_with
 from ..planning.planned_starts import (
     movable_coordinates,
     passed_points,
     turned_coordinates,
 )
-from ..planning.rrt_connect import MAX_ROUNDS, Plan, rrt_connect
+from ..planning.rrt_connect import MAX_ROUNDS, SearchResult, rrt_connect
 from ..planning.shortcuts import points_with_corners, shorten
 from ..problem_spec import (
     ProblemCache,
@@ -49,9 +49,8 @@ SHORTCUT_ROUNDS = 15
 ATTEMPTS = 4
 """Number of times that a path is planned until one is certified (count)."""
 ADDED_DISTANCE = 3e-3
-"""Distance that each attempt keeps beyond that of the one before [m], as places of a
-motion are checked one by one and it may come nearer between them. Larger ones close
-narrow ways."""
+"""Distance that each attempt keeps beyond that of the one before [m], as a path may
+come nearer between the places that are checked. Larger ones close narrow ways."""
 
 
 def plan_path(
@@ -73,9 +72,9 @@ def plan_path(
     best = solved_path_as_solution(posed, initial, settings.tolerance)
     if not best.feasible:
         planner = _PathPlanner(spec, settings, report_progress)
-        given = whole_path(spec, initial)
+        whole = whole_path(spec, initial)
         for attempt in range(ATTEMPTS):
-            points, plan = planner.plan(given, attempt)
+            points, plan = planner.plan(whole, attempt)
             planned = solved_path_as_solution(posed, points[1:], settings.tolerance)
             if attempt == 0 or planned.feasible:
                 best = planned
@@ -142,16 +141,17 @@ class _PathPlanner:
 
     def plan(
         self, points: Float[np.ndarray, "points nq"], attempt: int
-    ) -> tuple[Float[np.ndarray, "points nq"], Plan]:
+    ) -> tuple[Float[np.ndarray, "points nq"], SearchResult]:
         """Return a path from goal to goal, and the last search.
 
         Where a goal is not reached, the path ends at the nearest place to it.
 
         Args:
             points: the initial path with its start.
-            attempt: number of plans before: each keeps more distance.
+            attempt: number of plans before: each keeps more distance than the one
+                before, and is checked at twice as many places.
         """
-        points, plan = points.copy(), Plan(points[:1], 0.0)
+        points, plan = points.copy(), SearchResult(points[:1], 0.0)
         rng = np.random.default_rng((self.settings.seed, attempt))
         added = BUFFER + attempt * ADDED_DISTANCE
         for first, last in pairwise(self.passed):
@@ -160,7 +160,8 @@ class _PathPlanner:
             ends = np.vstack([start, goals])
             movable = movable_coordinates(self.spec, ends)
             space = free_space_with(self.K, self.part, required, ends, movable)
-            plan = Plan(start[None], np.inf)
+            space = replace(space, spacing=SPACING / 2**attempt)
+            plan = SearchResult(start[None], np.inf)
             if len(goals):
                 plan = rrt_connect(space, start, goals, rng, MAX_ROUNDS)
             corners = shorten(space, plan.corners, rng, SHORTCUT_ROUNDS)

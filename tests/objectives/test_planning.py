@@ -9,7 +9,7 @@ from posewise import FS, OT
 from posewise.objectives.planning import detours
 from posewise.objectives.planning.free_space import SPACING
 from posewise.objectives.planning.planned_starts import planned_path
-from posewise.objectives.planning.rrt_connect import Plan
+from posewise.objectives.planning.rrt_connect import SearchResult
 from posewise.objectives.problem_spec import initial_paths, mode_sequence
 
 RANGE = 2.0
@@ -97,7 +97,7 @@ def test_motions_end_before_the_first_blocked_place(monkeypatch):
 
     def keep(space, start, *_):
         spaces.append(space)
-        return Plan(start[None], 1.0)
+        return SearchResult(start[None], 1.0)
 
     monkeypatch.setattr(detours, "rrt_connect", keep)
     assert planned(across()) is None

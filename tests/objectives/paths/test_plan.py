@@ -37,14 +37,14 @@ def across(C: pw.Config, goals=((1.0, (0.5, 0.0)),), phases: int = 1) -> pw.KOMO
     return komo
 
 
-def gap(komo: pw.KOMO, path: np.ndarray) -> float:
+def gap(komo: pw.KOMO, path: np.ndarray, half=(0.01, 0.5), radius=0.1) -> float:
     """Return the distance of the disc from the wall along its path, by formula."""
     C = komo.config
     whole = np.vstack([C.q, path])
     ends = zip(whole[:-1], whole[1:], strict=True)
     points = np.concatenate([segment_points(C, a, b, 50) for a, b in ends])[:, :2]
-    outside = np.maximum(np.abs(points) - [0.01, 0.5], 0)
-    return float(np.linalg.norm(outside, axis=1).min()) - 0.1
+    outside = np.maximum(np.abs(points) - half, 0)
+    return float(np.linalg.norm(outside, axis=1).min()) - radius
 
 
 @pytest.mark.long
@@ -198,3 +198,15 @@ def test_a_base_without_limits_drives_round_a_wall_and_objects_stay():
     np.testing.assert_allclose(
         solution.path[:, puck], np.tile([0.5, 0.8], (24, 1)), atol=1e-6
     )
+
+
+@pytest.mark.long
+def test_a_wall_that_hides_between_places_is_seen_by_the_next_attempt():
+    C = disc(wall=(0.004, 1.0, 1.0))
+    C.set_shape("disc", pw.Sphere(0.004))
+    komo = across(C)
+    komo.initialize(np.linspace(C.q, [0.5, 0, *C.q[2:]], 25)[1:])
+    assert komo.config.q[0] < 0
+    solution = komo.plan(progress=False)
+    assert solution.feasible and solution.keeps_distances
+    assert gap(komo, solution.path, (0.002, 0.5), 0.004) >= 0.9 * MARGIN
