@@ -11,7 +11,7 @@ from posewise.solvers.deadline import check_deadline
 from ..clearance.motion_model import MotionPart
 from .free_space import free_space_with
 from .rrt_connect import MAX_ROUNDS, rrt_connect
-from .shortcuts import arc_lengths, points_at, shorten
+from .shortcuts import points_with_corners, shorten
 
 SHORTCUT_ROUNDS = 4
 """Rounds in which a planned path is made shorter (count)."""
@@ -58,9 +58,8 @@ def with_detours(
                 raise KeyboardInterrupt
             if not plan.missing:
                 corners = shorten(space, plan.corners, rng, SHORTCUT_ROUNDS)
-                lengths = arc_lengths(space, corners)
-                at = np.linspace(0, lengths[-1], last - first + 1)
-                path[first : last + 1] = points_at(space, corners, lengths, at)
+                count = last - first + 1
+                path[first : last + 1] = points_with_corners(space, corners, count)
                 is_changed = True
     return path if is_changed else None
 
