@@ -77,8 +77,8 @@ def goal_paths(
             )
             for goal in configurations[: MAX_PATHS // len(paths)]:
                 longer.append(points.copy())
-                straight = _straight(tree, points[first], goal, last - first)
-                longer[-1][first : last + 1] = straight
+                segment = straight(tree, points[first], goal, last - first)
+                longer[-1][first : last + 1] = segment
         paths = longer
         if not paths:
             return []
@@ -88,7 +88,7 @@ def goal_paths(
     )
 
 
-def _straight(
+def straight(
     tree: KinematicTree,
     start: Float[np.ndarray, " nq"],
     goal: Float[np.ndarray, " nq"],

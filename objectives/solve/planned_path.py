@@ -5,6 +5,7 @@ goal are looked for all at once, and the way leads to the first that is reached.
 """
 
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
@@ -12,6 +13,7 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.solvers import Status
+from posewise.solvers.deadline import check_deadline
 from posewise.solvers.interruptible import ProgressCallback
 
 from ..clearance.avoidance import BUFFER
@@ -35,6 +37,7 @@ from ..problem_spec import (
 from ..solution import Solution
 from .given_path import solved_path_as_solution
 from .goal_configurations import goal_configurations
+from .goal_starts import straight
 from .settings import SolveSettings
 from .stops import mark_stopped, stop_sentence
 
@@ -71,21 +74,15 @@ def plan_path(
     initial = initial_paths(spec, settings.seed, 1)[0]
     best = solved_path_as_solution(posed, initial, settings.tolerance)
     if not best.feasible:
+        best = replace(best, status=Status.INFEASIBLE)
         planner = _PathPlanner(spec, settings, report_progress)
-        whole = whole_path(spec, initial)
-        for attempt in range(ATTEMPTS):
-            points, plan = planner.plan(whole, attempt)
-            planned = solved_path_as_solution(posed, points[1:], settings.tolerance)
-            if attempt == 0 or planned.feasible:
-                best = planned
-            if plan.is_stopped:
-                (best,) = mark_stopped([best], stop_sentence(attempt, 1))
-                break
-            if plan.missing or planned.keeps_distances:
-                break
-        if not best.feasible and not best.status.is_stopped:
-            status = Status.NOT_FOUND if plan.missing else Status.INFEASIBLE
-            best = replace(best, status=status)
+        try:
+            for solution in planner.solutions(posed, whole_path(spec, initial)):
+                best = solution
+                if best.feasible:
+                    break
+        except KeyboardInterrupt:
+            (best,) = mark_stopped([best], stop_sentence(0, 1))
     return replace(best, seconds=time.perf_counter() - began)
 
 
@@ -118,6 +115,11 @@ def _posed_problem(spec: ProblemSpec) -> ProblemSpec:
         for o in spec.objectives
         if o.type is not OT.sos and not o.feature.order and not o.is_avoidance
     )
+    if not objectives:
+        raise ObjectiveError(
+            "plan() leads to goals, and no constraint of this problem is about one:"
+            " add an objective of type eq or ineq and order 0."
+        )
     cache = ProblemCache(modes=spec.cache.modes)
     return replace(spec, objectives=objectives, k_order=0, durations=(), cache=cache)
 
@@ -135,9 +137,34 @@ class _PathPlanner:
         self.report_progress = report_progress
         self.world = mode_sequence(spec).world
         self.K = self.world.tree.model.unnamed_kinematics
-        (self.part,) = required_distances(spec)
+        self.parts = required_distances(spec)
         self.passed = np.flatnonzero(passed_points(spec)).tolist()
         self._goals: dict[tuple[int, bytes], np.ndarray] = {}
+
+    def solutions(
+        self, posed: ProblemSpec, points: Float[np.ndarray, "points nq"]
+    ) -> Iterator[Solution]:
+        """Yield planned paths, each further one if that before was not certified.
+
+        Args:
+            posed: the problem that they solve.
+            points: the initial path with its start.
+
+        Raises:
+            KeyboardInterrupt: for an interrupt or a deadline.
+        """
+        for attempt in range(ATTEMPTS):
+            path, plan = self.plan(points, attempt)
+            planned = solved_path_as_solution(posed, path[1:], self.settings.tolerance)
+            if not planned.feasible:
+                status = Status.NOT_FOUND if plan.missing else Status.INFEASIBLE
+                planned = replace(planned, status=status)
+            yield planned
+            if plan.is_stopped:
+                check_deadline()
+                raise KeyboardInterrupt
+            if plan.missing or planned.keeps_distances:
+                break
 
     def plan(
         self, points: Float[np.ndarray, "points nq"], attempt: int
@@ -156,14 +183,19 @@ class _PathPlanner:
         added = BUFFER + attempt * ADDED_DISTANCE
         for first, last in pairwise(self.passed):
             start, goals = points[first], self.goals(points[last], points[first], last)
-            required = self.part.required[first:last].min(0) + added
+            if not len(goals):
+                points[first:] = start
+                return points, SearchResult(start[None], np.inf)
+            if not self.parts:  # nothing can collide
+                segment = straight(self.K.tree, start, goals[0], last - first)
+                points[first : last + 1] = segment
+                continue
+            required = self.parts[0].required[first:last].min(0) + added
             ends = np.vstack([start, goals])
             movable = movable_coordinates(self.spec, ends)
-            space = free_space_with(self.K, self.part, required, ends, movable)
+            space = free_space_with(self.K, self.parts[0], required, ends, movable)
             space = replace(space, spacing=SPACING / 2**attempt)
-            plan = SearchResult(start[None], np.inf)
-            if len(goals):
-                plan = rrt_connect(space, start, goals, rng, MAX_ROUNDS)
+            plan = rrt_connect(space, start, goals, rng, MAX_ROUNDS)
             corners = shorten(space, plan.corners, rng, SHORTCUT_ROUNDS)
             count = last - first + 1
             points[first : last + 1] = points_with_corners(space, corners, count)

@@ -167,6 +167,32 @@ def test_problems_that_are_no_paths_of_one_mode_are_refused(change, words):
         komo.plan(progress=False)
 
 
+@pytest.mark.long
+def test_where_nothing_collides_the_way_is_straight():
+    C = pw.Config()
+    C.add_frame("slider", joint="transXY", limits=[[-1, -1], [1, 1]])
+    komo = pw.KOMO(C, 1, 8, 1)
+    komo.avoid_collisions()
+    komo.add_objective([1.0], FS.qItself, ["slider"], OT.eq, target=[0.4, 0.8])
+    solution = komo.plan(progress=False)
+    assert solution.status is Status.FEASIBLE
+    straight = np.arange(1, 9)[:, None] / 8 * np.array([0.4, 0.8])
+    np.testing.assert_allclose(solution.path, straight, atol=1e-4)
+
+
+def test_a_plan_needs_a_goal():
+    komo = pw.KOMO(disc(), 1, 8, 1)
+    komo.avoid_collisions()
+    with pytest.raises(ObjectiveError, match="leads to goals"):
+        komo.plan(progress=False)
+
+
+@pytest.mark.long
+def test_no_time_gives_the_initial_path_and_says_so():
+    solution = across(disc()).plan(progress=False, max_time=1e-6)
+    assert solution.status is Status.TIME_LIMIT and "Time limit" in solution.message
+
+
 def test_corners_are_among_the_points():
     class Space:
         class K:
