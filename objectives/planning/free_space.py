@@ -102,7 +102,7 @@ def free_space_with(
     K: Kinematics,
     part: MotionPart,
     required: Float[np.ndarray, " pairs"],
-    ends: Float[np.ndarray, "n nq"],
+    ends: Float[np.ndarray, "points nq"],
     movable: Int[np.ndarray, " n"],
 ) -> FreeSpace:
     """Return the free configurations in a mode of a path, among which are its ends.

@@ -64,7 +64,7 @@ def passed_points(spec: ProblemSpec) -> Bool[np.ndarray, " points"]:
 
 
 def movable_coordinates(
-    spec: ProblemSpec, ends: Float[np.ndarray, "n nq"]
+    spec: ProblemSpec, ends: Float[np.ndarray, "points nq"]
 ) -> Int[np.ndarray, " n"]:
     """Return the coordinates that move on detours: those of single joints.
 

@@ -107,7 +107,7 @@ METHODS = {
 @pytest.mark.parametrize("margin", [0.0, 0.03])
 def test_all_methods_certify(method, margin):
     solution = METHODS[method](across(disc(), margin=margin))
-    assert solution.feasible and solution.status is Status.CONVERGED
+    assert solution.feasible
     assert least_distance(solution) >= margin
     assert solution.clearance(0.1).lower_bound >= margin
     violations = [o.violation for o in solution.objectives]

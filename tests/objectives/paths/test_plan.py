@@ -7,7 +7,9 @@ from helpers.moving_worlds import segment_points
 import posewise as pw
 from posewise import FS, OT, ObjectiveError, Status
 from posewise.objectives.planning import rrt_connect
+from posewise.objectives.planning.free_space import free_space_with
 from posewise.objectives.planning.shortcuts import points_with_corners
+from posewise.objectives.problem_spec import mode_sequence, required_distances
 from posewise.solvers.deadline import TimeLimitReached
 
 MARGIN = 0.01
@@ -194,20 +196,19 @@ def test_no_time_gives_the_initial_path_and_says_so():
 
 
 def test_corners_are_among_the_points():
-    class Space:
-        class K:
-            tree = disc().tree.model.layout.tree
-
-    q = disc().q
+    komo = across(disc())
+    K, q = mode_sequence(komo.spec).world.tree.model.unnamed_kinematics, disc().q
+    (part,) = required_distances(komo.spec)
+    space = free_space_with(K, part, part.required[0], q[None], np.arange(2))
     corners = np.tile(q, (4, 1))
     corners[:, :2] = [[0, 0], [1, 0], [1, 0.2], [0, 0.2]]
-    points = points_with_corners(Space, corners, 12)
+    points = points_with_corners(space, corners, 12)
     assert len(points) == 12
     for corner in corners:
         assert np.abs(points - corner).max(1).min() < 1e-12
     steps = np.linalg.norm(np.diff(points, axis=0), axis=1)
     assert steps.max() <= 0.2 + 1e-12 and steps.min() > 0.1
-    assert len(points_with_corners(Space, corners, 3)) == 3
+    assert len(points_with_corners(space, corners, 3)) == 3
 
 
 @pytest.mark.long
