@@ -6,7 +6,7 @@ from helpers.interrupts import ctrl_c
 
 import posewise as pw
 from posewise import FS, OT, Status
-from posewise.objectives.solve import multistart as solving
+from posewise.objectives.solve import start_batches as solving
 from posewise.solvers import multistart as batch
 
 ANGLES = np.linspace(0.2, 1.4, 10)
