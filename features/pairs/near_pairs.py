@@ -1,7 +1,8 @@
 """Pairs of bodies of several batches, numbered over all of their rows.
 
 Lists of near pairs are lists of numbers. There are three stages, each on the survivors
-of the one before: bounding balls, then bounds of distances, then the exact contact.
+of the one before: the ball about one body and the box about the other, then bounds of
+distances, then the exact contact.
 """
 
 from collections.abc import Callable, Sequence
@@ -224,11 +225,11 @@ class PairBatch:
     ) -> Any:
         """Return a state after all near pairs were added to it, kind after kind.
 
-        There are three stages, each on the survivors of the one before: balls, then a
-        lower bound of the distance, then what is added.
+        There are three stages, each on the survivors of the one before: ball and box,
+        then a lower bound of the distance, then what is added.
 
         Args:
-            near: for all pairs of all rows, whether their balls are near.
+            near: for all pairs of all rows, whether their ball and box are near.
             may_count: from pairs and lower bounds of their distances to which count.
             add: from pairs, their bodies, a mask of those that are no padding, and a
                 state to the next state.

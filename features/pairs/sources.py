@@ -1,4 +1,4 @@
-"""Pairs of bodies of a batch of rows: how many, and which balls are near.
+"""Pairs of bodies of a batch of rows: how many, and which may be near.
 
 Every row of a batch has the same bodies and pairs, at other poses.
 """

@@ -1,8 +1,8 @@
 """Sums over near pairs of frames, with work that grows with near pairs only.
 
-Bounding balls select the pairs of bodies that may be near; only these are measured
-exactly. All instances of a batch made by vmap share one list of pairs. A frame with
-several bodies counts as their union: of each pair of frames, the nearest bodies.
+Bounding balls and boxes select the pairs of bodies that may be near; only these are
+measured exactly. All instances of a batch made by vmap share one list of pairs. A frame
+with several bodies counts as their union: of each pair of frames, the nearest bodies.
 
 Where nothing overlaps a sum is zero, and has no slope towards what is near. With a
 slack it is minus the least gap instead, down to minus the slack: the same inequality,

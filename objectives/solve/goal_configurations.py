@@ -19,6 +19,10 @@ from .problem_batch import make_problem_batch
 from .settings import SolveSettings, make_settings
 from .start_batches import solve_problems
 
+MAX_CANDIDATES = 48
+"""Largest number of states from which a goal's configurations are solved for (count),
+each in milliseconds, and that which the program is made for. Fewer miss the
+configuration to which a way leads."""
 NEARNESS_SCALE = 0.1
 """Scale of the distance to the configuration before, as a cost [1/rad]. A larger one
 outweighs the goal at first."""
@@ -36,7 +40,6 @@ def goal_configurations(
     settings: SolveSettings,
     report_progress: ProgressCallback,
     locked: Sequence[str] = (),
-    program_size: int | None = None,
 ) -> Float[np.ndarray, "n nq"]:
     """Return configurations that meet what a slice demands, the nearest first.
 
@@ -45,11 +48,11 @@ def goal_configurations(
         q: a configuration of the solved world, whose shared coordinates are kept.
         before: the configuration that they should be near.
         t: the slice.
-        count: number of states from which they are solved for.
+        count: number of states from which they are solved for, at most
+            `MAX_CANDIDATES`.
         settings: seed and tolerance.
         report_progress: see `solve_problems`.
         locked: names of joints that keep their values.
-        program_size: see `solve_problems`.
 
     Raises:
         KeyboardInterrupt: for an interrupt, or once the deadline has passed.
@@ -68,7 +71,7 @@ def goal_configurations(
         [0],
         make_settings(alone, settings.tolerance, False, {}, starts=len(starts)),
         report_progress,
-        program_size=program_size,
+        program_size=MAX_CANDIDATES,
     ).result
     if (np.asarray(ends.status) == Status.INTERRUPTED).any():
         raise KeyboardInterrupt

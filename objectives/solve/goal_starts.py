@@ -24,15 +24,12 @@ from ..problem_spec import (
     mode_sequence,
     whole_path,
 )
-from .goal_configurations import goal_configurations
+from .goal_configurations import MAX_CANDIDATES, goal_configurations
 from .settings import SolveSettings
 
 FEW_ITERATIONS = 8
 """Iterations after which paths are compared (count). After fewer, those that come out
 of an obstacle or close a chain by themselves look like those that cannot."""
-CANDIDATES = 48
-"""Number of states from which a goal's configurations are solved for (count), each in
-milliseconds. Fewer miss the one to which a way leads."""
 MAX_PATHS = 16
 """Largest number of paths that are compared (count). Those to the first goal are told
 apart, and each goes on to the next goal's nearest configuration. More take longer."""
@@ -71,7 +68,7 @@ def goal_paths(
                 start[last],
                 points[first],
                 last - 1,
-                CANDIDATES // len(paths),
+                MAX_CANDIDATES // len(paths),
                 settings,
                 report_progress,
             )

@@ -36,7 +36,7 @@ from ..problem_spec import (
 )
 from ..solution import Solution
 from .given_path import solved_path_as_solution
-from .goal_configurations import goal_configurations
+from .goal_configurations import MAX_CANDIDATES, goal_configurations
 from .goal_starts import straight
 from .settings import SolveSettings
 from .stops import mark_stopped, stop_sentence
@@ -44,9 +44,6 @@ from .stops import mark_stopped, stop_sentence
 FEW_CANDIDATES = 8
 """Number of states from which a goal is solved for at first (count). If they come to
 one configuration it is taken to be the only one; fewer may miss another."""
-CANDIDATES = 48
-"""Number of states from which it is solved for otherwise (count), each in milliseconds.
-Fewer miss the configuration to which a way leads."""
 SHORTCUT_ROUNDS = 15
 """Rounds in which a planned path is made shorter (count). Fewer leave more detours."""
 ATTEMPTS = 4
@@ -222,10 +219,10 @@ class _PathPlanner:
                 for name in self.world.joint_names
                 if np.isin(self.world.coordinates([name]), stay).any()
             ]
-            for count in (FEW_CANDIDATES, CANDIDATES):
+            for count in (FEW_CANDIDATES, MAX_CANDIDATES):
                 self._goals[key] = goal_configurations(
                     *(self.spec, q, before, point - 1, count),
-                    *(self.settings, self.report_progress, locked, CANDIDATES),
+                    *(self.settings, self.report_progress, locked),
                 )
                 if len(self._goals[key]) == 1:
                     break
