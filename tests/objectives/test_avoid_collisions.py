@@ -94,6 +94,8 @@ def test_the_check_decides_in_narrow_places(spare):
         assert max(v for k, v in rows.items() if k.startswith("avoid")) == 0
 
 
+LEAST_COST = 0.0258
+"""Least cost of a path across without a margin, of those from 36 seeds."""
 METHODS = {
     "solve": lambda k: k.solve(progress=False),
     "starts": lambda k: k.solve(starts=4, progress=False),
@@ -108,6 +110,10 @@ METHODS = {
 def test_all_methods_certify(method, margin):
     solution = METHODS[method](across(disc(), margin=margin))
     assert solution.feasible
+    # In contact with the wall the cost of a path stalls at kinks; it is the least one.
+    assert solution.status is Status.CONVERGED or (
+        margin == 0 and solution.sos < 1.02 * LEAST_COST
+    )
     assert least_distance(solution) >= margin
     assert solution.clearance(0.1).lower_bound >= margin
     violations = [o.violation for o in solution.objectives]

@@ -6,7 +6,7 @@ import pytest
 import posewise as pw
 from posewise import FS, OT
 from posewise.objectives.problem_spec import compile_chain, initial_paths
-from posewise.objectives.solve import goal_starts
+from posewise.objectives.solve import certified, goal_starts
 from posewise.objectives.solve.settings import make_settings
 
 GOAL = [1.2, -0.8, 0]
@@ -94,6 +94,30 @@ def test_a_second_start_reaches_what_the_first_misses(monkeypatch):
     assert solution.feasible, solution.report()
     if solution.start:
         assert len(calls) == 1 and calls[0]
+
+
+@pytest.mark.long
+def test_starts_that_lead_to_goals_keep_them_by_a_large_penalty(monkeypatch):
+    komo, penalties = reaching(arm(), avoid=True), []
+    settings = make_settings(komo.spec, 1e-3, False, {}, starts=12)
+
+    def misses(spec, compiled, path, options, *arguments):
+        """End where the solve began, far from the goal."""
+        penalties.append(options.mu)
+        result = solve_certified(spec, compiled, path, options, *arguments)
+        y = np.full_like(np.asarray(result.result.y), 1.0)
+        return result._replace(result=result.result._replace(y=y))
+
+    solve_certified = certified.solve_certified
+    monkeypatch.setattr(certified, "solve_certified", misses)
+    compiled, goals = compile_chain(komo.spec), len(paths_of(komo))
+    ends = certified.solve_in_sequence(
+        komo.spec, compiled, settings, goals + 3, lambda _: None
+    )
+    assert len(list(ends)) == goals + 3
+    small, large = (settings.initial_penalty(k) for k in range(2))
+    assert large > small and penalties[0] == small
+    assert penalties[1 : goals + 1] == [large] * goals
 
 
 @pytest.mark.long

@@ -1,0 +1,84 @@
+"""Pairs that may be near: none that is nearer than its reach is left out."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import posewise as pw
+from posewise.features.pairs.sources import MIN_RUN, PairSource
+from posewise.features.pairs.tables import MIN_WORLD_SIZE, on_nodes, table_of_frames
+from posewise.robots.kinematics.forward import forward_pass_nodes
+
+trimesh = pytest.importorskip("trimesh", reason="needs the extra `meshes`")
+REACH = 0.05
+SHAPES = {
+    "box": pw.Box([0.3, 0.2, 0.05]),
+    "rounded": pw.Box([0.2, 0.2, 0.2], rounding=0.03),
+    "ball": pw.Sphere(0.1),
+    "capsule": pw.Capsule(0.3, 0.04),
+    "cylinder": pw.Cylinder(0.2, 0.1),
+    "hull": pw.Mesh(trimesh.creation.icosahedron().apply_scale(0.1), "convex"),
+    "shelf": pw.Box([1.5, 0.5, 0.03]),
+}
+
+
+def scattered() -> tuple[pw.Config, np.ndarray]:
+    """Return free bodies of all kinds above a floor, and pairs of their frames."""
+    C = pw.Config()
+    C.add_frame("floor", shape=pw.Plane(), contact=1)
+    for name, shape in SHAPES.items():
+        C.add_frame(name, joint="free", shape=shape, contact=1)
+    moving = [C.index(name) for name in SHAPES]
+    pairs = [(a, b) for k, a in enumerate(moving) for b in moving[k + 1 :]]
+    pairs += [(a, C.index("floor")) for a in moving]
+    return C, np.array(pairs)
+
+
+def states(C: pw.Config, count: int) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    poses = rng.normal(size=(count, len(SHAPES), 7))
+    poses[..., :3] *= 0.3
+    poses[..., 3:] /= np.linalg.norm(poses[..., 3:], axis=-1, keepdims=True)
+    return poses.reshape(count, C.nq)
+
+
+def near_function(C: pw.Config, pairs: np.ndarray):
+    """Return a function from states to which pairs may be near (states, pairs)."""
+    K = C.tree.model.unnamed_kinematics
+    table = table_of_frames(C.frames, pairs, np.zeros(len(pairs)))
+    types, params = table.arrays("test", MIN_WORLD_SIZE)
+
+    @jax.jit
+    def near(q, moved):
+        nodes, _ = forward_pass_nodes(K, q)
+        tables = {k: jnp.asarray(x)[None] for k, x in on_nodes(K, params).items()}
+        source = PairSource(types, *nodes, tables)
+        reach = source.of_pairs(jnp.full((1, source.ends), REACH))
+        grown = jnp.full((len(q), source.bodies), moved)
+        mask = source.near(source.body_poses(), reach, grown)
+        return mask.reshape(source.pairs, len(q)).T[:, : len(pairs)]
+
+    assert not types.has_unions
+    return lambda q, moved: np.asarray(near(jnp.asarray(q), moved))
+
+
+@pytest.mark.long
+def test_no_near_pair_is_left_out_and_far_ones_are():
+    C, pairs = scattered()
+    q = states(C, 3 * MIN_RUN)
+    near = near_function(C, pairs)
+    masks = near(q, 0.0)
+    names = C.frame_names
+    distances = np.zeros(masks.shape)
+    for k, row in enumerate(q):
+        C.q = row
+        for p, (a, b) in enumerate(pairs):
+            distances[k, p] = C.signed_distance(names[a], names[b])[0]
+    assert masks[distances < REACH].all()
+    assert (~masks[distances > 0.4]).mean() > 0.9, "far pairs are left out"
+    one_by_one = np.concatenate([near(row[None], 0.0) for row in q])
+    np.testing.assert_array_equal(masks, one_by_one)
+    # Bodies that have moved by so much each may be nearer by twice that.
+    grown = near(q, 0.1)
+    assert grown[distances < REACH + 0.2].all() and (grown | ~masks).all()
