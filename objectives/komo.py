@@ -5,7 +5,7 @@ and relations to SLAM, Gaussian process smoothing, optimal control and probabili
 inference" (2017).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, Unpack, overload
 
@@ -14,7 +14,6 @@ from jax.sharding import Mesh
 from jaxtyping import Float
 
 from posewise.compilation.compile_time import total_compile_seconds
-from posewise.compilation.progress import break_silence
 from posewise.features.feature import Feature
 from posewise.features.typing import Order, ScaleLike, SymbolLike, TargetLike
 from posewise.robots.config import Config
@@ -27,7 +26,6 @@ from posewise.robots.typing import (
 )
 from posewise.robots.validation import integer
 from posewise.robots.visual.viewer import View
-from posewise.solvers import ProgressReporter
 from posewise.solvers.deadline import time_limit
 from posewise.solvers.options import SolverOptions
 
@@ -756,19 +754,9 @@ class KOMO:
             settings = make_settings(
                 self.spec, tolerance, progress, {}, AUGMENTED_LAGRANGIAN, seed
             )
-            began = total_compile_seconds()
-            findings = warn_of_problems(self.spec, settings.tolerance)
-            report_progress = ProgressReporter(progress)
-            with break_silence("planning", progress is True):
-                solution = best_solution(
-                    solve_alternatives(
-                        self.spec,
-                        lambda spec: [plan_path(spec, settings, report_progress)],
-                    )
-                )
-            solution = replace(solution, findings=findings)
-            (self._last,) = with_compile_seconds([solution], began)
-            return self._last
+            return self._best(
+                settings, lambda spec, findings: [plan_path(spec, settings, findings)]
+            )
 
     def view(self, drag: Frames = (), browser: bool = True) -> View:
         """Solve, show the path, and solve again while frames are dragged by the mouse.
@@ -807,17 +795,30 @@ class KOMO:
             settings: of the solve.
             retry: whether a single start that stalls is followed by a random one.
         """
+        return self._best(
+            settings,
+            lambda spec, findings: solve_starts(
+                spec, settings, retry=retry, findings=findings
+            ),
+        )
+
+    def _best(
+        self,
+        settings: SolveSettings,
+        solve: Callable[[ProblemSpec, tuple[str, ...]], list[Solution]],
+    ) -> Solution:
+        """Return the best solution of all alternatives, and keep it as the last one.
+
+        Args:
+            settings: of the solves.
+            solve: from a problem without choices, and findings on it, to solutions.
+        """
         began = total_compile_seconds()
         goes_on = self._warm is not None and self._warm.keeps_multipliers
         # Checks take longer than a solve that goes on from one they have been made for.
         findings = () if goes_on else warn_of_problems(self.spec, settings.tolerance)
         best = best_solution(
-            solve_alternatives(
-                self.spec,
-                lambda spec: solve_starts(
-                    spec, settings, retry=retry, findings=findings
-                ),
-            )
+            solve_alternatives(self.spec, lambda spec: solve(spec, findings))
         )
         (self._last,) = with_compile_seconds([best], began)
         return self._last

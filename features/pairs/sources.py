@@ -22,8 +22,8 @@ from .tables import PairTypes
 
 MIN_RUN = 8
 """Least number of rows with the same bodies for which a loop visits pair after pair on
-CPUs (count), each in all rows at once. With 1, an inverse kinematics beside a shelf
-takes 1.6 times as long; with 100, ruling out pairs of a path takes twice as long."""
+CPUs (count), each in all rows at once. Smaller, an inverse kinematics beside a shelf
+takes 1.6 times as long (with 1); larger, ruling out pairs of a path twice as long."""
 
 
 class PairSource(NamedTuple):

@@ -104,6 +104,7 @@ def free_space_with(
     required: Float[np.ndarray, " pairs"],
     ends: Float[np.ndarray, "points nq"],
     movable: Int[np.ndarray, " n"],
+    spacing: float = SPACING,
 ) -> FreeSpace:
     """Return the free configurations in a mode of a path, among which are its ends.
 
@@ -113,6 +114,7 @@ def free_space_with(
         required: least distance of each pair, or less where an end has less.
         ends: starts and goals; coordinates vary by no more than π beyond them.
         movable: coordinates that may move.
+        spacing: see `FreeSpace`.
     """
     lower, upper = np.asarray(K.limits)[:, movable]
     # Half a turn beyond the ends brings a joint to each direction. Limits of several
@@ -120,4 +122,5 @@ def free_space_with(
     low = np.maximum(lower, ends[:, movable].min(0) - np.pi)
     high = np.minimum(upper, ends[:, movable].max(0) + np.pi)
     limits = np.stack([low, high])
-    return FreeSpace(K, part.pairs, required, movable, limits).admitting(ends)
+    space = FreeSpace(K, part.pairs, required, movable, limits, spacing)
+    return space.admitting(ends)

@@ -12,9 +12,9 @@ from itertools import pairwise
 import numpy as np
 from jaxtyping import Float
 
-from posewise.solvers import Status
+from posewise.compilation.progress import break_silence
+from posewise.solvers import ProgressReporter, Status
 from posewise.solvers.deadline import check_deadline
-from posewise.solvers.interruptible import ProgressCallback
 
 from ..clearance.avoidance import BUFFER
 from ..objective import OT, ObjectiveError
@@ -54,14 +54,14 @@ come nearer between the places that are checked. Larger ones close narrow ways."
 
 
 def plan_path(
-    spec: ProblemSpec, settings: SolveSettings, report_progress: ProgressCallback
+    spec: ProblemSpec, settings: SolveSettings, findings: tuple[str, ...] = ()
 ) -> Solution:
     """Return a certified path from goal to goal, or one to the nearest place found.
 
     Args:
         spec: the problem.
-        settings: seed and tolerance.
-        report_progress: see `goal_configurations`.
+        settings: seed, tolerance and progress.
+        findings: on the problem, for reports.
 
     Raises:
         ObjectiveError: for a problem that is not about the path of one mode, or keeps
@@ -72,15 +72,17 @@ def plan_path(
     best = solved_path_as_solution(posed, initial, settings.tolerance)
     if not best.feasible:
         best = replace(best, status=Status.INFEASIBLE)
-        planner = _PathPlanner(spec, settings, report_progress)
+        planner = _PathPlanner(spec, settings)
         try:
-            for solution in planner.solutions(posed, whole_path(spec, initial)):
-                best = solution
-                if best.feasible:
-                    break
+            with break_silence("planning", settings.progress is True):
+                for solution in planner.solutions(posed, whole_path(spec, initial)):
+                    best = solution
+                    if best.feasible:
+                        break
         except KeyboardInterrupt:
             (best,) = mark_stopped([best], stop_sentence(0, 1))
-    return replace(best, seconds=time.perf_counter() - began)
+    seconds = time.perf_counter() - began
+    return replace(best, seconds=seconds, findings=findings)
 
 
 def _posed_problem(spec: ProblemSpec) -> ProblemSpec:
@@ -124,14 +126,9 @@ def _posed_problem(spec: ProblemSpec) -> ProblemSpec:
 class _PathPlanner:
     """Searches for the whole path of a problem of one mode."""
 
-    def __init__(
-        self,
-        spec: ProblemSpec,
-        settings: SolveSettings,
-        report_progress: ProgressCallback,
-    ) -> None:
+    def __init__(self, spec: ProblemSpec, settings: SolveSettings) -> None:
         self.spec, self.settings = spec, settings
-        self.report_progress = report_progress
+        self.report_progress = ProgressReporter(settings.progress)
         self.world = mode_sequence(spec).world
         self.K = self.world.tree.model.unnamed_kinematics
         self.parts = required_distances(spec)
@@ -190,8 +187,10 @@ class _PathPlanner:
             required = self.parts[0].required[first:last].min(0) + added
             ends = np.vstack([start, goals])
             movable = movable_coordinates(self.spec, ends)
-            space = free_space_with(self.K, self.parts[0], required, ends, movable)
-            space = replace(space, spacing=SPACING / 2**attempt)
+            space = free_space_with(
+                *(self.K, self.parts[0], required, ends, movable),
+                spacing=SPACING / 2**attempt,
+            )
             plan = rrt_connect(space, start, goals, rng, MAX_ROUNDS)
             corners = shorten(space, plan.corners, rng, SHORTCUT_ROUNDS)
             count = last - first + 1

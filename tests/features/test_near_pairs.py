@@ -79,6 +79,6 @@ def test_no_near_pair_is_left_out_and_far_ones_are():
     assert (~masks[distances > 0.4]).mean() > 0.9, "far pairs are left out"
     one_by_one = np.concatenate([near(row[None], 0.0) for row in q])
     np.testing.assert_array_equal(masks, one_by_one)
-    # Bodies that have moved by so much each may be nearer by twice that.
+    # Two bodies that have each moved by a distance may be nearer by twice that.
     grown = near(q, 0.1)
     assert grown[distances < REACH + 0.2].all() and (grown | ~masks).all()
