@@ -26,7 +26,6 @@ from posewise.compilation.arrays import Array
 from posewise.compilation.compaction import (
     CompactIndices,
     append,
-    compact,
     empty_indices,
     fold_chunks,
     gather,
@@ -216,9 +215,21 @@ class PairBatch:
         height: Any = dot(column(b.R, 2), sub(a.p, b.p)) - a.reach
         return jnp.where(jnp.isinf(b.core_radius), height, bound)
 
+    def near(self, reaches: Sequence[jax.Array]) -> CompactIndices:
+        """Return the indices of pairs whose ball and box are near.
+
+        Args:
+            reaches: of each source the distances at which its pairs of bodies are near
+                (sets, pairs) [m].
+        """
+        known = empty_indices(self.total.place)
+        for s, first, reach in zip(self.sources, self.first, reaches, strict=False):
+            known, _ = s.append_near(known, first.place, reach)
+        return known
+
     def fold_near(
         self,
-        near: jax.Array,
+        near: CompactIndices,
         may_count: Callable[[PairLocation, Any], Array],
         add: Callable[[PairLocation, Body, Body, Any, Any], Any],
         state: Any,
@@ -229,7 +240,7 @@ class PairBatch:
         then a lower bound of the distance, then what is added.
 
         Args:
-            near: for all pairs of all rows, whether their ball and box are near.
+            near: pairs of all rows whose ball and box are near.
             may_count: from pairs and lower bounds of their distances to which count.
             add: from pairs, their bodies, a mask of those that are no padding, and a
                 state to the next state.
@@ -249,8 +260,8 @@ class PairBatch:
                 for chosen, kind in zip(lists, self.kinds, strict=True)
             ]
 
-        nothing = [empty_indices(len(near)) for _ in self.kinds]
-        lists = fold_chunks(compact(near), BOUND_CHUNK_SIZE, select_by_bound, nothing)
+        nothing = [empty_indices(self.total.place) for _ in self.kinds]
+        lists = fold_chunks(near, BOUND_CHUNK_SIZE, select_by_bound, nothing)
         for kind, chosen in zip(self.kinds, lists, strict=True):
 
             def located(k: Array, kind: PairKind = kind) -> Any:

@@ -12,11 +12,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from posewise.compilation.compaction import dynamic_row, update_slice
-from posewise.compilation.materialize import materialize
-from posewise.robots.contact.body_table import (
-    NO_PAIR_NUMBER,
+from posewise.compilation.compaction import (
+    CompactIndices,
+    append,
+    dynamic_row,
+    update_slice,
 )
+from posewise.compilation.materialize import materialize
+from posewise.robots.contact.body_table import NO_PAIR_NUMBER, PairKind
 
 from .tables import PairTypes
 
@@ -91,20 +94,32 @@ class PairSource(NamedTuple):
             distance = jnp.take_along_axis(distance, rows, 1, mode="promise_in_bounds")
         return jnp.where(self.params["kind"] == NO_PAIR_NUMBER, -jnp.inf, distance)
 
-    def near(
-        self, poses: "BodyPoses", reach: jax.Array, moved: jax.Array | None = None
-    ) -> jax.Array:
-        """Return for all pairs in all rows whether they may be near.
+    def append_near(
+        self,
+        known: CompactIndices,
+        first: int,
+        reach: jax.Array,
+        moved: jax.Array | None = None,
+        poses: "BodyPoses | None" = None,
+    ) -> tuple[CompactIndices, jax.Array]:
+        """Return indices after those of pairs that may be near, and lost rows.
 
         Measured is from the ball about the smaller core to the box about the larger
         one, such as a shelf, whose ball would hold half of a room.
 
         Args:
-            poses: see `body_poses`.
+            known: indices of pairs.
+            first: index of the first pair.
             reach: distance at which each pair of bodies is near (sets, pairs) [m].
             moved: by how much each body is larger (rows, bodies) [m].
+            poses: see `body_poses`.
+
+        Returns:
+            The indices, counting an array (sets, pairs, shared), and in which rows some
+            pair is near for certain if no body is larger: a pair of boxes, segments or
+            points, of which the centre of one is near the other.
         """
-        bodies = self._volumes(poses, moved)
+        bodies = self._volumes(poses or self.body_poses(), moved)
         a, b = self.params["body_a"], self.params["body_b"]
         take = partial(jnp.take_along_axis, axis=1, mode="promise_in_bounds")
         core = self.params["core_radius"]
@@ -113,23 +128,35 @@ class PairSource(NamedTuple):
         begin = self.bodies * np.arange(self.sets)[:, None]
         outer = (jnp.where(is_first, a, b) + begin).reshape(-1)
         inner = (jnp.where(is_first, b, a) + begin).reshape(-1)
-        pairs = materialize(_BallsAndBoxes, outer, inner, reach.reshape(-1))
-        is_near = partial(_ball_is_near_box, bodies, pairs)
+        is_box = (self.params["kind"] == int(PairKind.BOXES)).reshape(-1)
+        pairs = materialize(_BallsAndBoxes, outer, inner, is_box, reach.reshape(-1))
+        compare = partial(_compare_ball_and_box, bodies, pairs)
         count = self.sets * self.pairs
         if jax.default_backend() != "cpu" or self.shared < MIN_RUN:
-            return jax.vmap(is_near)(jnp.arange(count)).reshape(-1)
+            near, is_nearer = jax.vmap(compare)(jnp.arange(count))
+            places = first + jnp.arange(near.size)
+            is_lost = is_nearer.reshape(self.sets, self.pairs, self.shared).any(1)
+            return append(known, places, near.reshape(-1)), is_lost.reshape(-1)
         # Places that no pair takes come last in each set: they are left out.
         present = jnp.sum(self.params["kind"] != NO_PAIR_NUMBER, 1).max()
+        row = jnp.arange(self.shared)
 
-        def add_set(i: jax.Array, near: jax.Array) -> jax.Array:
-            def add_pair(j: jax.Array, near: jax.Array) -> jax.Array:
+        def add_set(i: jax.Array, state: Any) -> Any:
+            def add_pair(j: jax.Array, state: Any) -> Any:
+                known, is_lost = state
                 k = i * self.pairs + j
-                return update_slice(near, is_near(k)[None], k)
+                near, is_nearer = compare(k)
+                known = append(known, first + k * self.shared + row, near)
+                is_lost = update_slice(
+                    is_lost, (dynamic_row(is_lost, i) | is_nearer)[None], i
+                )
+                return known, is_lost
 
-            return jax.lax.fori_loop(0, present, add_pair, near)
+            return jax.lax.fori_loop(0, present, add_pair, state)
 
-        near = jnp.zeros((count, self.shared), bool)
-        return jax.lax.fori_loop(0, self.sets, add_set, near).reshape(-1)
+        no_row = jnp.zeros((self.sets, self.shared), bool)
+        known, is_lost = jax.lax.fori_loop(0, self.sets, add_set, (known, no_row))
+        return known, is_lost.reshape(-1)
 
     def _volumes(self, poses: "BodyPoses", moved: jax.Array | None) -> "_Volumes":
         """Return what encloses the bodies; for arguments see `near`."""
@@ -191,6 +218,8 @@ class _BallsAndBoxes(NamedTuple):
     """The body whose box counts (pairs,)."""
     inner: jax.Array
     """The body whose ball counts (pairs,)."""
+    is_box: jax.Array
+    """Whether both are boxes, segments or points (pairs,)."""
     reach: jax.Array
     """Distance at which they are near (pairs,) [m]; -inf: never."""
 
@@ -231,10 +260,10 @@ def _body_poses(R: Any, p: Any, local: Any, frame: Any) -> BodyPoses:
     return BodyPoses(rotations, origins)
 
 
-def _ball_is_near_box(
+def _compare_ball_and_box(
     bodies: _Volumes, pairs: _BallsAndBoxes, k: jax.Array
-) -> jax.Array:
-    """Return in all rows whether the k-th pair may be nearer than its reach (shared,).
+) -> tuple[jax.Array, jax.Array]:
+    """Return in all rows whether the k-th pair may be nearer than its reach, and is.
 
     Args:
         bodies: what encloses them.
@@ -250,7 +279,9 @@ def _ball_is_near_box(
         local = box[c] * v[0] + box[3 + c] * v[1] + box[6 + c] * v[2]
         above, below = local - low_high[3 + c], low_high[c] - local
         square += jnp.maximum(jnp.maximum(above, below), 0.0) ** 2
-    limit = dynamic_row(pairs.reach, k) + ball_size[6] + ball[12] + box[12]
+    least = dynamic_row(pairs.reach, k) + ball[12] + box[12]
+    most = least + ball_size[6]
     # Squares spare the root; as they lose the sign, a limit made negative by a negative
     # margin is excluded separately.
-    return (limit > 0) & (square < limit * limit)
+    may_be = (most > 0) & (square < most * most)
+    return may_be, dynamic_row(pairs.is_box, k) & (least > 0) & (square < least * least)

@@ -122,9 +122,7 @@ def _sum_sources(sources: list[PairSource]) -> list[tuple[jax.Array, jax.Array]]
         jnp.where(margin > -jnp.inf, margin + s.params["slack"][:, None], -jnp.inf)
         for s, margin in zip(sources, margins, strict=True)
     ]
-    near = [
-        s.near(s.body_poses(), reach) for s, reach in zip(sources, reaches, strict=True)
-    ]
+    near = batch.near(reaches)
     margin = concatenate([x.reshape(-1) for x in margins])
     reach = concatenate([x.reshape(-1) for x in reaches])
     slack = concatenate([jnp.repeat(s.params["slack"], s.shared) for s in sources])
@@ -154,9 +152,7 @@ def _sum_sources(sources: list[PairSource]) -> list[tuple[jax.Array, jax.Array]]
         add_to = _take_nearest if has_unions else _add_overlaps
         return add_to(state, overlaps, at.end, is_valid)
 
-    state = batch.fold_near(
-        concatenate(near), may_count, add, unions if has_unions else sums
-    )
+    state = batch.fold_near(near, may_count, add, unions if has_unions else sums)
     sums = _add_unions(state, sums) if has_unions else state
     # Rows without overlap return their least gap, capped by the slack with which
     # `nearest` began.

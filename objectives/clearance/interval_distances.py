@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from posewise.collision import Body, contact
-from posewise.compilation.compaction import gather, scatter_min
+from posewise.compilation.compaction import empty_indices, gather, scatter_min
 from posewise.compilation.precision import full_matmul_precision
 from posewise.compilation.program import compile_program
 from posewise.features.pairs.near_pairs import PairBatch, PairLocation
@@ -127,7 +127,13 @@ def _interval_distances(
     )
     limit = threshold.reshape(-1)
     reach = jnp.max(threshold, 0, keepdims=True)
-    near = source.near(poses, source.of_pairs(reach), bounds.displacement.sum(-1))
+    near, _ = source.append_near(
+        empty_indices(batch.total.place),
+        0,
+        source.of_pairs(reach),
+        bounds.displacement.sum(-1),
+        poses,
+    )
     measured = limit[:, None], jnp.full((len(limit), 1), jnp.inf, q.dtype)
     measured = batch.fold_near(
         near,

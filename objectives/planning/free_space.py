@@ -3,20 +3,29 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 
 from posewise.robots.kinematics.forward import Kinematics
-from posewise.robots.kinematics.manifold import difference, integrate
 
 from ..clearance.interval_distances import FramePairs, interval_distances
 from ..clearance.motion_model import MotionPart
+from .tree_growth import (
+    BRANCHES,
+    Branches,
+    Growth,
+    SpaceNumbers,
+    Trees,
+    branches_between,
+    grow_trees,
+    trees_from,
+)
 
 SPACING = 0.06
 """Largest change of a coordinate between two places of a motion that are checked [rad,
 m]. Thin obstacles hide between places that are farther apart."""
-COARSENING = 4
-"""Number of places of a motion of which one is checked first. With one, places are
-checked in vain that lie behind a blocked one."""
+ROUNDS_PER_CALL = 16
+"""Number of rounds in which trees grow until interrupts and deadlines are heard
+(count). More are heard later, fewer take more calls."""
 ROUNDING = 1e-6
 """Distance that two evaluations of one configuration differ by at most [m]."""
 
@@ -63,39 +72,54 @@ class FreeSpace:
 
         Places are checked `spacing` apart: what comes of the path is certified.
         """
-        step = difference(self.K.tree, start, goal)
-        parts = np.maximum(np.ceil(np.abs(step).max(1) / self.spacing).astype(int), 1)
-        motion = np.repeat(np.arange(len(start)), parts)
-        first = np.cumsum(parts) - parts
-        number = np.arange(len(motion)) - first[motion]
-        fraction = (number + 1) / parts[motion]
-        # The number of free places before the first one that is not.
-        free = parts.copy()
-        is_coarse = (number % COARSENING == COARSENING - 1) | (
-            number + 1 == parts[motion]
+        fraction = np.zeros(len(start))
+        for first in range(0, len(start), BRANCHES):
+            rows = slice(first, first + BRANCHES)
+            # A program of their own for motions would take as long to compile.
+            branches = branches_between(start[rows], goal[rows])
+            trees = trees_from(start[first], goal[:0])
+            samples = np.zeros((ROUNDS_PER_CALL, BRANCHES, start.shape[1]))
+            growth = self.grow(trees, branches, samples, rounds=1)
+            fraction[rows] = growth.fraction[: len(start[rows])]
+        return fraction
+
+    def grow(
+        self,
+        trees: Trees,
+        branches: Branches,
+        samples: Float[np.ndarray, "rounds branches nq"],
+        rounds: int = ROUNDS_PER_CALL,
+    ) -> Growth:
+        """Return two trees after some rounds, fewer if they meet or are full.
+
+        Args:
+            trees: the trees before.
+            branches: what is to grow first.
+            samples: random configurations of `ROUNDS_PER_CALL` rounds.
+            rounds: number of rounds; one, if branches connect trees, only has these
+                grow.
+        """
+        required = np.full(len(self.pairs.params["margin"]), -np.inf)
+        required[: len(self.required)] = self.required
+        weights = np.zeros(samples.shape[2])
+        weights[self.moving] = 1.0
+        numbers = SpaceNumbers(
+            self.pairs.params, required, weights, np.asarray(self.spacing)
         )
-        for stage in (is_coarse, ~is_coarse):
-            rows = np.flatnonzero(stage & (number < free[motion]))
-            at = motion[rows]
-            q = integrate(self.K.tree, start[at], fraction[rows, None] * step[at])
-            blocked = rows[~self.is_free(q)]
-            np.minimum.at(free, motion[blocked], number[blocked])
-        return free / parts
+        count = np.asarray(rounds, np.int32)
+        return Growth(
+            *grow_trees(
+                self.pairs.types, self.K, numbers, trees, branches, samples, count
+            )
+        )
 
     def admitting(self, q: Float[np.ndarray, "n nq"]) -> "FreeSpace":
         """Return the space in which pairs may be as near as in some configurations."""
-        nearest = self._distances(q).min(0) - ROUNDING
-        return replace(self, required=np.minimum(self.required, nearest))
-
-    def is_free(self, q: Float[np.ndarray, "n nq"]) -> Bool[np.ndarray, " n"]:
-        """Return which configurations keep all distances."""
-        return np.all(self._distances(q) >= self.required, axis=1)
-
-    def _distances(self, q: Float[np.ndarray, "n nq"]) -> Float[np.ndarray, "n pairs"]:
-        """Return the distance of each pair, or the required one if it is larger."""
         limits = np.broadcast_to(self.required, (len(q), len(self.required)))
         no_motion = np.zeros((len(q), self.K.nv))
-        return interval_distances(self.K, self.pairs, q, no_motion, limits).lower
+        measured = interval_distances(self.K, self.pairs, q, no_motion, limits)
+        nearest = measured.lower.min(0) - ROUNDING
+        return replace(self, required=np.minimum(self.required, nearest))
 
 
 def free_space_with(
