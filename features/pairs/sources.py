@@ -29,6 +29,12 @@ CPUs (count), each in all rows at once. Smaller, an inverse kinematics beside a 
 takes 1.6 times as long (with 1); larger, ruling out pairs of a path twice as long."""
 
 
+MAY_BE_NEAR = np.int8(1)
+"""Code of a pair that may be near."""
+IS_NEAR = np.int8(2)
+"""Code of a pair that is near for certain: one more."""
+
+
 class PairSource(NamedTuple):
     """A batch of n rows with m sets of params, each shared by n / m successive rows."""
 
@@ -130,13 +136,15 @@ class PairSource(NamedTuple):
         inner = (jnp.where(is_first, b, a) + begin).reshape(-1)
         is_box = (self.params["kind"] == int(PairKind.BOXES)).reshape(-1)
         pairs = materialize(_BallsAndBoxes, outer, inner, is_box, reach.reshape(-1))
-        compare = partial(_compare_ball_and_box, bodies, pairs)
         count = self.sets * self.pairs
         if jax.default_backend() != "cpu" or self.shared < MIN_RUN:
-            near, is_nearer = jax.vmap(compare)(jnp.arange(count))
-            places = first + jnp.arange(near.size)
-            is_lost = is_nearer.reshape(self.sets, self.pairs, self.shared).any(1)
-            return append(known, places, near.reshape(-1)), is_lost.reshape(-1)
+            compare = partial(_nearness, bodies, pairs)
+            nearness = jax.vmap(compare)(jnp.arange(count)).reshape(-1)
+            places = first + jnp.arange(len(nearness))
+            known = append(known, places, nearness >= MAY_BE_NEAR)
+            shape = self.sets, self.pairs, self.shared
+            is_lost = (nearness == IS_NEAR).reshape(shape).any(1)
+            return known, is_lost.reshape(-1)
         # Places that no pair takes come last in each set: they are left out.
         present = jnp.sum(self.params["kind"] != NO_PAIR_NUMBER, 1).max()
         row = jnp.arange(self.shared)
@@ -145,12 +153,11 @@ class PairSource(NamedTuple):
             def add_pair(j: jax.Array, state: Any) -> Any:
                 known, is_lost = state
                 k = i * self.pairs + j
-                near, is_nearer = compare(k)
-                known = append(known, first + k * self.shared + row, near)
-                is_lost = update_slice(
-                    is_lost, (dynamic_row(is_lost, i) | is_nearer)[None], i
-                )
-                return known, is_lost
+                nearness = materialize(_nearness, bodies, pairs, k)
+                places = first + k * self.shared + row
+                known = append(known, places, nearness >= MAY_BE_NEAR)
+                of_set = dynamic_row(is_lost, i) | (nearness == IS_NEAR)
+                return known, update_slice(is_lost, of_set[None], i)
 
             return jax.lax.fori_loop(0, present, add_pair, state)
 
@@ -260,15 +267,16 @@ def _body_poses(R: Any, p: Any, local: Any, frame: Any) -> BodyPoses:
     return BodyPoses(rotations, origins)
 
 
-def _compare_ball_and_box(
-    bodies: _Volumes, pairs: _BallsAndBoxes, k: jax.Array
-) -> tuple[jax.Array, jax.Array]:
-    """Return in all rows whether the k-th pair may be nearer than its reach, and is.
+def _nearness(bodies: _Volumes, pairs: _BallsAndBoxes, k: jax.Array) -> jax.Array:
+    """Return in all rows whether the k-th pair may be nearer than its reach (shared,).
 
     Args:
         bodies: what encloses them.
         pairs: all pairs.
         k: index of the pair.
+
+    Returns:
+        `IS_NEAR` where it is for certain, `MAY_BE_NEAR` where it may be, else 0.
     """
     i, j = dynamic_row(pairs.outer, k), dynamic_row(pairs.inner, k)
     box, ball = dynamic_row(bodies.poses, i), dynamic_row(bodies.poses, j)
@@ -277,11 +285,18 @@ def _compare_ball_and_box(
     square = jnp.zeros_like(v[0])
     for c in range(3):
         local = box[c] * v[0] + box[3 + c] * v[1] + box[6 + c] * v[2]
-        above, below = local - low_high[3 + c], low_high[c] - local
-        square += jnp.maximum(jnp.maximum(above, below), 0.0) ** 2
+        outside = _greater(local - low_high[3 + c], low_high[c] - local)
+        square += _greater(outside, np.array(0, square.dtype)) ** 2
     least = dynamic_row(pairs.reach, k) + ball[12] + box[12]
     most = least + ball_size[6]
     # Squares spare the root; as they lose the sign, a limit made negative by a negative
     # margin is excluded separately.
     may_be = (most > 0) & (square < most * most)
-    return may_be, dynamic_row(pairs.is_box, k) & (least > 0) & (square < least * least)
+    is_near = dynamic_row(pairs.is_box, k) & (least > 0) & (square < least * least)
+    # One number, since XLA would compute each of two results from the beginning.
+    return may_be.astype(np.int8) * MAY_BE_NEAR + is_near.astype(np.int8)
+
+
+def _greater(x: jax.Array, y: jax.Array | np.ndarray) -> jax.Array:
+    """Return the greater of two numbers, in one instruction as it ignores NaN."""
+    return jnp.where(x > y, x, y)

@@ -24,6 +24,7 @@ def with_detours(
     fixed: Bool[np.ndarray, " points"],
     movable: Callable[[Float[np.ndarray, "2 nq"]], Int[np.ndarray, " n"]],
     rng: np.random.Generator,
+    max_rounds: int = MAX_ROUNDS,
 ) -> Float[np.ndarray, "points nq"] | None:
     """Return a path with a way round obstacles in place of each colliding stretch.
 
@@ -38,6 +39,7 @@ def with_detours(
         fixed: which of them a path has to pass, such as waypoints.
         movable: from both ends of a detour to the coordinates that move on it.
         rng: source of randomness.
+        max_rounds: of the search for each detour.
 
     Raises:
         KeyboardInterrupt: for an interrupt; TimeLimitReached for a deadline.
@@ -50,9 +52,9 @@ def with_detours(
             rows = slice(first - points[0], last - points[0])
             required = part.required[rows].min(0)
             space = free_space_with(K, part, required, ends, movable(ends))
-            if space.reachable(path[first:last], path[first + 1 : last + 1]).min() >= 1:
+            if space.is_free_path(path[first : last + 1]):
                 continue
-            plan = rrt_connect(space, ends[0], ends[1:], rng, MAX_ROUNDS)
+            plan = rrt_connect(space, ends[0], ends[1:], rng, max_rounds)
             if plan.is_stopped:
                 check_deadline()
                 raise KeyboardInterrupt

@@ -6,8 +6,9 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from posewise.robots.kinematics.forward import Kinematics
+from posewise.robots.kinematics.manifold import difference, integrate
 
-from ..clearance.interval_distances import FramePairs, interval_distances
+from ..clearance.interval_distances import BATCH, FramePairs, interval_distances
 from ..clearance.motion_model import MotionPart
 from .tree_growth import (
     BRANCHES,
@@ -113,13 +114,33 @@ class FreeSpace:
             )
         )
 
+    def is_free_path(self, points: Float[np.ndarray, "points nq"]) -> bool:
+        """Return whether all checks along a path succeed.
+
+        The program for these is that of the certificate: the search's own one is not
+        compiled for paths that need none.
+        """
+        steps = difference(self.K.tree, points[:-1], points[1:])
+        parts = np.maximum(np.ceil(np.abs(steps).max(1) / self.spacing).astype(int), 1)
+        segment = np.repeat(np.arange(len(steps)), parts)
+        number = np.arange(len(segment)) - (np.cumsum(parts) - parts)[segment]
+        share = ((number + 1) / parts[segment])[:, None]
+        q = integrate(self.K.tree, points[segment], share * steps[segment])
+        for first in range(0, len(q), BATCH):
+            if not (self._distances(q[first:][:BATCH]) >= self.required).all():
+                return False
+        return True
+
     def admitting(self, q: Float[np.ndarray, "n nq"]) -> "FreeSpace":
         """Return the space in which pairs may be as near as in some configurations."""
+        nearest = self._distances(q).min(0) - ROUNDING
+        return replace(self, required=np.minimum(self.required, nearest))
+
+    def _distances(self, q: Float[np.ndarray, "n nq"]) -> Float[np.ndarray, "n pairs"]:
+        """Return the distance of each pair, or the required one if it is larger."""
         limits = np.broadcast_to(self.required, (len(q), len(self.required)))
         no_motion = np.zeros((len(q), self.K.nv))
-        measured = interval_distances(self.K, self.pairs, q, no_motion, limits)
-        nearest = measured.lower.min(0) - ROUNDING
-        return replace(self, required=np.minimum(self.required, nearest))
+        return interval_distances(self.K, self.pairs, q, no_motion, limits).lower
 
 
 def free_space_with(

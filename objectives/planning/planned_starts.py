@@ -5,17 +5,60 @@ from functools import partial
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from posewise.robots.kinematics.manifold import difference
+from posewise.solvers.deadline import TimeLimitReached
+
 from ..objective import OT
 from ..problem_spec import ProblemSpec, mode_sequence, required_distances, whole_path
 from .detours import with_detours
+from .rrt_connect import MAX_ROUNDS
 
 MIN_DIFFERENCE = 1e-6
 """Difference of two coordinates below which they are one [rad, m]: rounding. Larger
 ones keep bases in place that have to move a little."""
 
 
-def planned_path(
+FIRST_ROUNDS = 100
+"""Rounds of a search before anything was solved (count), some tenths of a second. With
+more, goals that cannot be reached are told later; with fewer, more solves are in
+vain."""
+
+
+def free_start(
     spec: ProblemSpec, x: Float[np.ndarray, "T nq"], seed: int
+) -> Float[np.ndarray, "T nq"] | None:
+    """Return an initial path with detours where one collides that is only straight.
+
+    One that is not says on which side to pass, and is kept. None: see `planned_path`.
+
+    Args:
+        spec: the problem.
+        x: its initial path.
+        seed: of the detours.
+    """
+    if not spec.is_certified or is_on_equations(spec) or not _is_straight(spec, x):
+        return None
+    try:
+        return planned_path(spec, x, seed, FIRST_ROUNDS)
+    except TimeLimitReached:
+        return None  # the solve ends with the path that it has
+
+
+def _is_straight(spec: ProblemSpec, x: Float[np.ndarray, "T nq"]) -> bool:
+    """Return whether a path goes in equal steps from each passed point to the next."""
+    points = whole_path(spec, x)
+    tree = mode_sequence(spec).world.kinematics().tree
+    steps = difference(tree, points[:-1], points[1:])
+    passed = passed_points(spec)[1:-1]
+    bends = np.abs(np.diff(steps, axis=0)).max(1, initial=0.0)
+    return bool((bends[~passed] <= MIN_DIFFERENCE).all())
+
+
+def planned_path(
+    spec: ProblemSpec,
+    x: Float[np.ndarray, "T nq"],
+    seed: int,
+    max_rounds: int = MAX_ROUNDS,
 ) -> Float[np.ndarray, "T nq"] | None:
     """Return a path of the solved world with detours where it collides.
 
@@ -26,6 +69,7 @@ def planned_path(
         spec: a problem that avoids collisions between slices.
         x: a path whose slices with waypoints are kept.
         seed: of the detours.
+        max_rounds: of the search for each of them.
     """
     low, high = spec.config.limits
     excess = np.maximum(low - spec.config.q, spec.config.q - high)
@@ -40,6 +84,7 @@ def planned_path(
         passed_points(spec),
         partial(movable_coordinates, spec),
         np.random.default_rng(seed),
+        max_rounds,
     )
     return None if path is None else path[1:]
 

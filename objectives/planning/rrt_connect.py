@@ -15,10 +15,10 @@ from posewise.solvers.deadline import check_deadline
 from .free_space import ROUNDS_PER_CALL, FreeSpace
 from .tree_growth import (
     BRANCHES,
-    MAX_NODES,
     NO_NODE,
     Trees,
     branches_between,
+    is_full,
     trees_from,
 )
 
@@ -58,13 +58,16 @@ def rrt_connect(
     """
     changes = difference(space.K.tree, np.tile(start, (len(goals), 1)), goals)
     goals = goals[np.argsort(np.linalg.norm(changes, axis=1), kind="stable")]
-    trees, nearest = trees_from(start, goals), goals[:BRANCHES]
+    nearest = goals[:BRANCHES]
     # Straight motions to the goals come first.
-    branches = branches_between(np.tile(start, (len(nearest), 1)), nearest)
+    straight = branches_between(np.tile(start, (len(nearest), 1)), nearest)
+    trees, branches = trees_from(start, goals), straight
     is_stopped, rounds = False, 0
     try:
-        while rounds < max_rounds and trees.counts.max() <= MAX_NODES:
+        while rounds < max_rounds:
             check_deadline()
+            if is_full(trees):
+                trees, branches = trees_from(start, goals), straight
             samples = space.sample(start, ROUNDS_PER_CALL * BRANCHES, rng)
             growth = space.grow(
                 trees, branches, samples.reshape(ROUNDS_PER_CALL, BRANCHES, -1)

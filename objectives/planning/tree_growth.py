@@ -32,8 +32,8 @@ MAX_BRANCH = 0.5
 """Longest branch towards a random configuration [rad, m]. Longer ones reach farther in
 open space and are blocked more often in narrow places."""
 MAX_NODES = 4096
-"""Number of nodes of each tree at which a search ends (count). Larger trees take some
-seconds to grow; all searches pass arrays of this size."""
+"""Number of nodes of each tree at which a search begins anew (count). With more, every
+call takes longer; with fewer, searches are given up that would have succeeded."""
 NODE_CHUNK_SIZE = 64
 """Number of nodes whose distances are measured at a time (count). More waste more work
 on small trees; fewer vectorise worse."""
@@ -276,11 +276,15 @@ def trees_from(
     start: Float[np.ndarray, " nq"], goals: Float[np.ndarray, "n nq"]
 ) -> Trees:
     """Return trees that are only roots."""
-    rows = MAX_NODES + BRANCHES
-    nodes = np.zeros((2, rows, len(start)))
+    nodes = np.zeros((2, MAX_NODES + BRANCHES, len(start)))
     nodes[0, 0], nodes[1, : len(goals)] = start, goals
-    parents = np.full((2, rows), NO_NODE, np.int32)
+    parents = np.full(nodes.shape[:2], NO_NODE, np.int32)
     return Trees(nodes, parents, np.array([1, len(goals)], np.int32))
+
+
+def is_full(trees: Trees) -> bool:
+    """Return whether a tree has no room for a round's nodes."""
+    return bool(trees.counts.max() > trees.nodes.shape[1] - BRANCHES)
 
 
 def branches_between(

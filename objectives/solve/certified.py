@@ -25,13 +25,16 @@ from posewise.solvers.interruptible import ProgressCallback
 from ..chain.groups import ChainData
 from ..chain.modes import ModeSequence
 from ..clearance.certificate import Certificate
-from ..planning.planned_starts import is_on_equations, planned_path
+from ..clearance.interval_distances import interval_distances
+from ..planning.planned_starts import free_start, is_on_equations, planned_path
 from ..problem_spec import (
     CompiledProblem,
     ProblemSpec,
     certify_path,
     initial_paths,
     mode_sequence,
+    required_distances,
+    whole_path,
 )
 from .avoidance_rows import loosen_rows, tighten_rows
 from .goal_starts import goal_paths, row_types
@@ -61,9 +64,10 @@ def solve_in_sequence(
 ) -> Iterator[CertifiedResult]:
     """Yield where the solves from some starts end, one after the other.
 
-    The first start is the initial path. If the path is certified, further ones lead to
-    goals that the one found last misses, or take detours where it collides, and where
-    the initial one does, in turns; all others are random.
+    The first start is the initial path, with detours where it is straight and collides.
+    If the path is certified, further ones lead to goals that the one found last misses,
+    or take detours where it collides, and where the initial one does, in turns; all
+    others are random.
 
     Args:
         spec: the problem.
@@ -73,12 +77,14 @@ def solve_in_sequence(
         report_progress: see `solve_interruptible`.
     """
     path, multipliers = initial_paths(spec, settings.seed, 1)[0], None
-    _compile_check(spec, path)
+    _compile_check(spec)
     penalty, warm = settings.initial_penalty(0), settings.warm
     goals: list[np.ndarray] | None = None
     if warm is not None and warm.fits(compiled):
         path, multipliers = warm.path(compiled), warm.multipliers(spec, compiled)
         penalty = warm.penalty(penalty)
+    elif (planned := free_start(spec, path, settings.seed)) is not None:
+        path, penalty = planned, settings.initial_penalty(1)
     for start in range(count):
         options = settings.options
         if penalty != options.mu:
@@ -101,14 +107,23 @@ def solve_in_sequence(
             multipliers = None
 
 
-def _compile_check(spec: ProblemSpec, path: Float[np.ndarray, "T nq"]) -> None:
+def _compile_check(spec: ProblemSpec) -> None:
     """Begin to compile the check of paths, beside the program of the solver."""
     if not spec.is_certified:
         return
     threads = _compiling_threads(mode_sequence(spec))
     if not threads:
-        threads.append(Thread(target=certify_path, args=(spec, path)))
+        threads.append(Thread(target=_check_start, args=(spec,)))
         threads[0].start()
+
+
+def _check_start(spec: ProblemSpec) -> None:
+    """Measure all pairs in the start, by the program that checks paths."""
+    K = mode_sequence(spec).world.tree.model.unnamed_kinematics
+    q = whole_path(spec, initial_paths(spec, 0, 1)[0])[:1]
+    for part in required_distances(spec):
+        no_motion = np.zeros((1, K.nv))
+        interval_distances(K, part.pairs, q, no_motion, part.required[:1])
 
 
 def _check(spec: ProblemSpec, end: Result) -> Certificate | None:

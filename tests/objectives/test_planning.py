@@ -8,9 +8,10 @@ import posewise as pw
 from posewise import FS, OT
 from posewise.objectives.planning import detours
 from posewise.objectives.planning.free_space import SPACING
-from posewise.objectives.planning.planned_starts import planned_path
+from posewise.objectives.planning.planned_starts import free_start, planned_path
 from posewise.objectives.planning.rrt_connect import SearchResult
 from posewise.objectives.problem_spec import initial_paths, mode_sequence
+from posewise.objectives.solve import certified
 
 RANGE = 2.0
 SLICES = 24
@@ -159,9 +160,25 @@ def test_shared_coordinates_of_attachments_stay():
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
-def test_solutions_from_detours_are_certified(seed):
+def test_solves_begin_with_detours_where_a_straight_path_collides(seed):
     solution = across().solve(seed=seed, progress=False)
-    assert solution.feasible and solution.start == 1
+    assert solution.feasible and solution.start == 0
     assert gap(solution.path) >= 0.01
     again = across().solve(seed=seed, progress=False)
     np.testing.assert_array_equal(solution.path, again.path)
+
+
+def test_an_initial_path_that_passes_on_one_side_is_kept():
+    komo = across()
+    path = np.array(initial_paths(komo.spec, 0, 1)[0])
+    assert free_start(komo.spec, path, 0) is not None
+    path[:, 1] = 0.4 * np.sin(np.linspace(0, np.pi, SLICES + 1)[1:])
+    assert planned(komo) is not None and free_start(komo.spec, path, 0) is None
+
+
+@pytest.mark.long
+def test_detours_are_looked_for_after_a_solve_that_failed(monkeypatch):
+    monkeypatch.setattr(certified, "free_start", lambda *_: None)
+    solution = across().solve(progress=False, starts=4)
+    assert solution.feasible and solution.start == 1
+    assert gap(solution.path) >= 0.01
