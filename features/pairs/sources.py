@@ -226,7 +226,7 @@ class _BallsAndBoxes(NamedTuple):
     inner: jax.Array
     """The body whose ball counts (pairs,)."""
     is_box: jax.Array
-    """Whether both are boxes, segments or points (pairs,)."""
+    """True where both are boxes, segments or points (pairs,)."""
     reach: jax.Array
     """Distance at which they are near (pairs,) [m]; -inf: never."""
 

@@ -11,7 +11,7 @@ from posewise.robots.kinematics.manifold import difference, integrate
 from ..clearance.interval_distances import BATCH, FramePairs, interval_distances
 from ..clearance.motion_model import MotionPart
 from .tree_growth import (
-    BRANCHES,
+    NUM_BRANCHES,
     Branches,
     Growth,
     SpaceNumbers,
@@ -74,12 +74,12 @@ class FreeSpace:
         Places are checked `spacing` apart: what comes of the path is certified.
         """
         fraction = np.zeros(len(start))
-        for first in range(0, len(start), BRANCHES):
-            rows = slice(first, first + BRANCHES)
-            # A program of their own for motions would take as long to compile.
+        for first in range(0, len(start), NUM_BRANCHES):
+            rows = slice(first, first + NUM_BRANCHES)
+            # A second program, only for motions, would take as long to compile.
             branches = branches_between(start[rows], goal[rows])
             trees = trees_from(start[first], goal[:0])
-            samples = np.zeros((ROUNDS_PER_CALL, BRANCHES, start.shape[1]))
+            samples = np.zeros((ROUNDS_PER_CALL, NUM_BRANCHES, start.shape[1]))
             growth = self.grow(trees, branches, samples, rounds=1)
             fraction[rows] = growth.fraction[: len(start[rows])]
         return fraction

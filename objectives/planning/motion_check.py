@@ -1,4 +1,4 @@
-"""How far straight motions are free, many at a time.
+"""Fractions of straight motions that are free, many at a time.
 
 Places along all motions form one queue, from which batches of equal size are checked.
 Every fourth place of a motion comes first, since most blocked motions are found so;
@@ -19,10 +19,10 @@ from posewise.robots.kinematics.tree import KinematicTree
 
 from .place_check import PlaceCheck
 
-BATCH = 64
+BATCH_SIZE = 64
 """Number of places that are checked at a time (count). More waste more work on the last
 ones of a queue, and behind places that are blocked; fewer vectorise worse."""
-COARSENING = 4
+COARSE_STEP = 4
 """Number of places of a motion of which one is checked first (count). With fewer,
 places are checked in vain that lie behind a blocked one; with more, blocked ones are
 found later."""
@@ -55,7 +55,7 @@ def free_fraction(
         step: tangent vectors to their ends.
         parts: number of places along each motion, the last one at its end; 0: none.
     """
-    lane = jnp.arange(BATCH, dtype=parts.dtype)
+    lane = jnp.arange(BATCH_SIZE, dtype=parts.dtype)
 
     def check(queue: _Queue) -> _Queue:
         waiting = _waiting(queue, parts)
@@ -67,8 +67,8 @@ def free_fraction(
         index = gather(queue.checked - before, motion) + lane
         number = jnp.where(
             queue.is_fine > 0,
-            index + index // (COARSENING - 1),
-            jnp.minimum(COARSENING * (index + 1), gather(parts, motion)) - 1,
+            index + index // (COARSE_STEP - 1),
+            jnp.minimum(COARSE_STEP * (index + 1), gather(parts, motion)) - 1,
         )
         fraction = (number + 1) / jnp.maximum(gather(parts, motion), 1)
         change = fraction[:, None].astype(step.dtype) * gather(step, motion)
@@ -77,7 +77,7 @@ def free_fraction(
         of_motion = motion[None] == jnp.arange(len(parts))[:, None]
         blocked = jnp.where(of_motion & is_blocked, number, np.iinfo(np.int32).max)
         free = jnp.minimum(queue.free, blocked.min(1))
-        checked = queue.checked + jnp.clip(BATCH - before, 0, waiting)
+        checked = queue.checked + jnp.clip(BATCH_SIZE - before, 0, waiting)
         queue = _Queue(queue.is_fine, checked, free)
         is_done = (jnp.sum(_waiting(queue, parts)) == 0).astype(parts.dtype)
         is_next = is_done * (1 - queue.is_fine)
@@ -96,9 +96,9 @@ def _waiting(queue: _Queue, parts: Int[Array, " n"]) -> Int[Array, " n"]:
     """Return the number of places of each motion that are still to be checked."""
     is_open = queue.free == parts
     coarse = jnp.where(
-        is_open, (parts + COARSENING - 1) // COARSENING, queue.free // COARSENING
+        is_open, (parts + COARSE_STEP - 1) // COARSE_STEP, queue.free // COARSE_STEP
     )
     # The last place belongs to the coarse ones.
     below = jnp.maximum(jnp.minimum(queue.free, parts - 1), 0)
-    fine = below - below // COARSENING
+    fine = below - below // COARSE_STEP
     return jnp.maximum(jnp.where(queue.is_fine > 0, fine, coarse) - queue.checked, 0)

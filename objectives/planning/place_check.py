@@ -1,4 +1,4 @@
-"""Which configurations keep all distances, by bounds first.
+"""Check of many configurations whether they keep all distances, by bounds first.
 
 Most pairs of bodies are far apart for certain, and in most configurations that are lost
 some pair is too near for certain. Exact distances are measured of what is left.
@@ -22,7 +22,8 @@ from posewise.features.pairs.tables import PairTypes, on_nodes
 from posewise.robots.kinematics.forward import Kinematics, forward_pass_nodes
 
 PlaceCheck = Callable[[Float[Array, "n nq"], Bool[Array, " n"]], Bool[jax.Array, " n"]]
-"""Which of some configurations keep all distances; those of a mask count."""
+"""From configurations, and a mask of those that count, to whether each keeps all
+distances."""
 
 
 def place_check(

@@ -14,8 +14,8 @@ from posewise.solvers.deadline import check_deadline
 
 from .free_space import ROUNDS_PER_CALL, FreeSpace
 from .tree_growth import (
-    BRANCHES,
-    NO_NODE,
+    NO_NODE_INDEX,
+    NUM_BRANCHES,
     Trees,
     branches_between,
     is_full,
@@ -58,7 +58,7 @@ def rrt_connect(
     """
     changes = difference(space.K.tree, np.tile(start, (len(goals), 1)), goals)
     goals = goals[np.argsort(np.linalg.norm(changes, axis=1), kind="stable")]
-    nearest = goals[:BRANCHES]
+    nearest = goals[:NUM_BRANCHES]
     # Straight motions to the goals come first.
     straight = branches_between(np.tile(start, (len(nearest), 1)), nearest)
     trees, branches = trees_from(start, goals), straight
@@ -68,12 +68,12 @@ def rrt_connect(
             check_deadline()
             if is_full(trees):
                 trees, branches = trees_from(start, goals), straight
-            samples = space.sample(start, ROUNDS_PER_CALL * BRANCHES, rng)
+            samples = space.sample(start, ROUNDS_PER_CALL * NUM_BRANCHES, rng)
             growth = space.grow(
-                trees, branches, samples.reshape(ROUNDS_PER_CALL, BRANCHES, -1)
+                trees, branches, samples.reshape(ROUNDS_PER_CALL, NUM_BRANCHES, -1)
             )
             trees, branches = growth.trees, growth.branches
-            if growth.junction[0] != NO_NODE:
+            if growth.junction[0] != NO_NODE_INDEX:
                 there, back = map(_path_to, (trees, trees), (0, 1), growth.junction)
                 return SearchResult(np.concatenate([there, back[-2::-1]]), 0.0)
             rounds += int(growth.rounds)
@@ -85,7 +85,7 @@ def rrt_connect(
 def _path_to(trees: Trees, tree: int, node: int) -> Float[np.ndarray, "n nq"]:
     """Return the configurations from a root of a tree to a node."""
     indices = [int(node)]
-    while (parent := int(trees.parents[tree, indices[-1]])) != NO_NODE:
+    while (parent := int(trees.parents[tree, indices[-1]])) != NO_NODE_INDEX:
         indices.append(parent)
     return np.asarray(trees.nodes[tree, indices[::-1]])
 

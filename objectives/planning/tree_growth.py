@@ -22,23 +22,23 @@ from posewise.robots.kinematics.manifold import difference, integrate
 from .motion_check import free_fraction
 from .place_check import place_check
 
-BRANCHES = 32
+NUM_BRANCHES = 32
 """Number of branches that grow at a time (count). With half of them some narrow places
 take three to seven times as long, others up to a quarter less."""
-CONNECTIONS = 6
+NUM_CONNECTIONS = 6
 """Number of these that then grow on to the other tree, the nearest ones (count). The
 whole way there is checked, which costs most; few of them get through, more rarely."""
 MAX_BRANCH = 0.5
 """Longest branch towards a random configuration [rad, m]. Longer ones reach farther in
 open space and are blocked more often in narrow places."""
 MAX_NODES = 4096
-"""Number of nodes of each tree at which a search begins anew (count). With more, every
+"""Number of nodes of each tree at which a search begins again (count). With more, each
 call takes longer; with fewer, searches are given up that would have succeeded."""
 NODE_CHUNK_SIZE = 64
 """Number of nodes whose distances are measured at a time (count). More waste more work
 on small trees; fewer vectorise worse."""
-NO_NODE = -1
-"""Index in place of that of a node where there is none."""
+NO_NODE_INDEX = -1
+"""Index in place of that of a node where there is none. Nodes have larger ones."""
 
 
 class Trees(NamedTuple):
@@ -47,7 +47,7 @@ class Trees(NamedTuple):
     nodes: Float[Array, "2 rows nq"]
     """Configurations; rows beyond the last node mean nothing."""
     parents: Int[Array, "2 rows"]
-    """Index of each node's parent; `NO_NODE` for roots."""
+    """Index of each node's parent; `NO_NODE_INDEX` for roots."""
     counts: Int[Array, " 2"]
     """Number of nodes."""
 
@@ -56,7 +56,7 @@ class Branches(NamedTuple):
     """Straight motions by which one of two trees is to grow."""
 
     tree: Int[Array, ""]
-    """Which of the trees grows (index)."""
+    """Index of the tree that grows."""
     is_connecting: Bool[Array, ""]
     """Whether the motions lead all the way to nodes of the other tree."""
     parent: Int[Array, " n"]
@@ -64,7 +64,7 @@ class Branches(NamedTuple):
     start: Float[Array, "n nq"]
     """Configuration of that node."""
     target: Float[Array, "n nq"]
-    """Where the motion leads, or towards."""
+    """Configuration that the motion leads to, or towards."""
     tip: Int[Array, " n"]
     """Index of the target in the other tree, if the motions lead to its nodes."""
     counts: Bool[Array, " n"]
@@ -76,11 +76,11 @@ class Growth(NamedTuple):
 
     trees: Trees
     branches: Branches
-    """What is to grow next."""
+    """Motions by which a tree is to grow next."""
     fraction: Float[Array, " n"]
     """Fraction of the last motions that is free."""
     junction: Int[Array, " 2"]
-    """Index of the node in each tree where they meet; `NO_NODE`: they do not yet."""
+    """Index of the node in each tree where they meet; `NO_NODE_INDEX`: nowhere yet."""
     rounds: Int[Array, ""]
     """Number of rounds done in this call."""
 
@@ -89,7 +89,7 @@ class SpaceNumbers(NamedTuple):
     """Arrays of a free space; see `FreeSpace`."""
 
     params: dict[str, Any]
-    """Of the table of pairs."""
+    """Arrays of the table of pairs."""
     required: Float[Array, " ends"]
     """Least distance of each pair of frames [m]; negative infinity: none."""
     weights: Float[Array, " nq"]
@@ -124,7 +124,7 @@ def _grow_trees(
     room = trees.nodes.shape[1] - len(branches.parent)
 
     def may_grow(growth: Growth) -> Array:
-        is_apart = growth.junction[0] == NO_NODE
+        is_apart = growth.junction[0] == NO_NODE_INDEX
         has_room = jnp.max(growth.trees.counts) <= room
         return is_apart & has_room & (growth.rounds < max_rounds)
 
@@ -158,7 +158,7 @@ def _grow_trees(
         jax.tree.map(jnp.asarray, trees),
         jax.tree.map(jnp.asarray, branches),
         jnp.zeros(len(branches.parent), branches.start.dtype),
-        jnp.full(2, NO_NODE, np.int32),
+        jnp.full(2, NO_NODE_INDEX, np.int32),
         zero,
     )
     return jax.lax.while_loop(may_grow, grow, first)
@@ -223,7 +223,7 @@ def _next_branches(
     is_nearer = (distance[None] < distance[:, None]) | (
         (distance[None] == distance[:, None]) & (k[None] < k[:, None])
     )
-    is_near = grew & (jnp.sum(is_nearer, 1) < CONNECTIONS)
+    is_near = grew & (jnp.sum(is_nearer, 1) < NUM_CONNECTIONS)
     return Branches(
         tree,
         ~was_connecting,
@@ -276,31 +276,31 @@ def trees_from(
     start: Float[np.ndarray, " nq"], goals: Float[np.ndarray, "n nq"]
 ) -> Trees:
     """Return trees that are only roots."""
-    nodes = np.zeros((2, MAX_NODES + BRANCHES, len(start)))
+    nodes = np.zeros((2, MAX_NODES + NUM_BRANCHES, len(start)))
     nodes[0, 0], nodes[1, : len(goals)] = start, goals
-    parents = np.full(nodes.shape[:2], NO_NODE, np.int32)
+    parents = np.full(nodes.shape[:2], NO_NODE_INDEX, np.int32)
     return Trees(nodes, parents, np.array([1, len(goals)], np.int32))
 
 
 def is_full(trees: Trees) -> bool:
     """Return whether a tree has no room for a round's nodes."""
-    return bool(trees.counts.max() > trees.nodes.shape[1] - BRANCHES)
+    return bool(trees.counts.max() > trees.nodes.shape[1] - NUM_BRANCHES)
 
 
 def branches_between(
     start: Float[np.ndarray, "n nq"], goal: Float[np.ndarray, "n nq"]
 ) -> Branches:
-    """Return motions, at most `BRANCHES`, from the first tree's root to goals.
+    """Return motions, at most `NUM_BRANCHES`, from the first tree's root to goals.
 
     Each goal is the root of this index in the other tree.
     """
-    n, missing = len(start), BRANCHES - len(start)
+    n, missing = len(start), NUM_BRANCHES - len(start)
     return Branches(
         np.zeros((), np.int32),
         np.ones((), bool),
-        np.zeros(BRANCHES, np.int32),
+        np.zeros(NUM_BRANCHES, np.int32),
         np.pad(start, ((0, missing), (0, 0)), "edge"),
         np.pad(goal, ((0, missing), (0, 0)), "edge"),
-        np.arange(BRANCHES, dtype=np.int32),
-        np.arange(BRANCHES) < n,
+        np.arange(NUM_BRANCHES, dtype=np.int32),
+        np.arange(NUM_BRANCHES) < n,
     )
