@@ -68,7 +68,7 @@ class Run(NamedTuple):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--robot", default="panda", choices=["panda", "ur5"])
+    parser.add_argument("--robot", default="panda", choices=["panda", "ur5", "fetch"])
     parser.add_argument("--slices", type=int, default=64)
     parser.add_argument("--starts", type=int, default=8)
     parser.add_argument("--every", type=int, default=1)

@@ -212,7 +212,8 @@ def _next_branches(
         sample: random configurations.
     """
     was_connecting = branches.is_connecting
-    tree = jnp.where(was_connecting, branches.tree, 1 - branches.tree)
+    smaller = jnp.argmin(trees.counts).astype(branches.tree.dtype)
+    tree = jnp.where(was_connecting, smaller, 1 - branches.tree)
     target = jnp.where(was_connecting, sample, ends)
     nodes = dynamic_row(trees.nodes, tree)
     nearest, distance = _nearest(
