@@ -18,7 +18,6 @@ from posewise.robots.kinematics.transforms import (
 from ..geometry.frame_groups import bounding_box, find_object
 from .course import Course
 from .grasp import Grasp
-from .grasps import PALM_GAP
 from .hand import PAD_DEPTH, Hand
 from .keyframes import KEYFRAME_MARGIN, Keyframe, solve_keyframes
 from .manoeuvre import (
@@ -32,6 +31,7 @@ from .manoeuvre import (
     with_opening,
 )
 from .outcome import Choice, Outcome
+from .pad_contacts import PALM_GAP
 from .segment import Leg, solve_segment
 from .situation import Situation, moved
 from .steps import Push
