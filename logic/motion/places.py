@@ -1,6 +1,6 @@
 """Poses of an object in which predicates hold, to put it down there."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice, product
 
 import numpy as np
@@ -53,33 +53,44 @@ def find_places(
     # Places at an edge hold by the rules, but tip over when they are touched.
     for branch, is_steady in product(list(chosen), (True, False)):
         literals = [p for p in branch.literals if obj in object_names(p)]
+
+        def is_good(
+            pose: Float[np.ndarray, "7"],
+            is_steady: bool = is_steady,
+            literals: Sequence[Predicate] = literals,
+        ) -> bool:
+            """Return whether the predicate holds, and the object is steady if asked."""
+            holds = _holds_at(C, obj, pose, predicate)
+            return holds and (not is_steady or _is_steady(C, obj, pose, literals))
+
         for k in range(ROUNDS):
             candidates = PlacementCandidates(world, obj, (), (robot,))
             rng = np.random.default_rng(seed + k)
-            found = [
-                pose
-                for pose in candidates.poses(literals, rng, False)
-                if _holds_at(C, obj, pose, predicate)
-                and (not is_steady or _is_steady(C, obj, pose, literals))
-            ]
-            if found:
-                return _spread(found)
+            poses = np.array([*candidates.poses(literals, rng, False)]).reshape(-1, 7)
+            is_likely = predicate.admits_poses(C, obj, poses)
+            for likely in (poses[is_likely], poses[~is_likely]):
+                if places := _spread(likely, is_good):
+                    return places
     return list(_optimised(C, obj, predicate, seed))
 
 
 def _spread(
-    poses: Sequence[Float[np.ndarray, "7"]],
+    poses: Float[np.ndarray, "n 7"], is_good: Callable[[Float[np.ndarray, "7"]], bool]
 ) -> list[Float[np.ndarray, "7"]]:
-    """Return the first pose, and each time the one farthest from all before it."""
-    points, quaternions = np.array(poses)[:, :3], np.array(poses)[:, 3:]
-    chosen, distance = [0], np.full(len(poses), np.inf)
-    while len(chosen) < min(MAX_PLACES, len(poses)):
-        last = chosen[-1]
-        turned = 1 - np.abs(quaternions @ quaternions[last])
-        away = np.linalg.norm(points - points[last], axis=1) + TURN_DISTANCE * turned
-        distance = np.minimum(distance, away)
-        chosen.append(int(distance.argmax()))
-    return [poses[k] for k in chosen]
+    """Return good poses: the first, and each time the farthest from all before it."""
+    points, quaternions = poses[:, :3], poses[:, 3:]
+    chosen: list[Float[np.ndarray, "7"]] = []
+    # Of each pose from the chosen ones; below 0 once it was tried.
+    distance = np.full(len(poses), np.inf)
+    while len(chosen) < MAX_PLACES and (distance >= 0).any():
+        k = int(distance.argmax())
+        distance[k] = -1.0
+        if is_good(poses[k]):
+            chosen.append(poses[k])
+            turned = 1 - np.abs(quaternions @ quaternions[k])
+            away = np.linalg.norm(points - points[k], axis=1) + TURN_DISTANCE * turned
+            distance = np.minimum(distance, away)
+    return chosen
 
 
 def _holds_at(
