@@ -27,7 +27,7 @@ from ..geometry.frame_groups import (
 )
 from .grasp import Grasp
 from .hand import Hand
-from .pad_contacts import pad_contacts, pose_in_object
+from .pad_contacts import pad_contacts
 
 CLEARANCE = 4e-3
 """Gap between each open finger and the object [m]. With less, solvers find no way in;
@@ -148,7 +148,7 @@ def _are_free(
     R_move = quat_to_matrix(moves[:, 3:])[:, None]
     R_hand = R_move @ R[:, frames]
     p_hand = (R_move @ p[:, frames, :, None])[..., 0] + moves[:, None, :3]
-    others = [(C.frames[i], *pose_in_object(group, i)) for i in whole.collision_frames]
+    others = [(C.frames[i], *group.pose_in_root(i)) for i in whole.collision_frames]
     parts = [X.frames[i] for i in frames]
     distance = distances_at_poses(parts, R_hand, p_hand, others, CLEARANCE / 4)
     return distance > CLEARANCE / 4

@@ -140,7 +140,7 @@ def _object_lines(group: FrameGroup) -> _Lines:
     """
     lines = []
     for i in group.collision_frames:
-        R_frame, p_frame = pose_in_object(group, i)
+        R_frame, p_frame = group.pose_in_root(i)
         for bodies in frame_bodies(group.C.frames[i]):
             body = bodies.body
             for k in range(len(bodies)):
@@ -209,19 +209,10 @@ def _intervals(
     nothing = np.zeros((len(lines.origin), 0))
     enters, leaves = [nothing], [nothing]
     for i in group.collision_frames:
-        R, p = pose_in_object(group, i)
+        R, p = group.pose_in_root(i)
         cuts = intersect_lines(
             group.C.frames[i], (lines.origin - p) @ R, lines.direction @ R
         )
         enters.append(cuts.enter)
         leaves.append(cuts.leave)
     return np.concatenate(enters, 1), np.concatenate(leaves, 1)
-
-
-def pose_in_object(
-    group: FrameGroup, i: int
-) -> tuple[Float[np.ndarray, "3 3"], Float[np.ndarray, "3"]]:
-    """Return orientation and origin of a frame in the first frame of a group."""
-    R_root, p_root = group.pose(group.frames[0])
-    R, p = group.pose(i)
-    return R_root.T @ R, R_root.T @ (p - p_root)
