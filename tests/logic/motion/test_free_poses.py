@@ -70,7 +70,7 @@ def test_poses_that_are_not_free_have_no_keyframes_and_others_keep_their_order()
     C.select_joints(["gantry", "hand", "left"])
     robot = find_robot(C, "gantry")
     poses = np.array([pose(0.3, 0.05), pose(0, 0.3), pose(0, 0.0), pose(-0.1, 0.4)])
-    keyframes = solve_keyframes(C, robot, "hand", poses, [C.q] * 4)
+    keyframes = solve_keyframes(C, robot, "hand", list(poses), [C.q] * 4)
     assert solve_keyframes(C, robot, "hand", [], []) == []
     assert [keyframe is None for keyframe in keyframes] == [True, False, True, False]
     for keyframe, target in zip(keyframes[1::2], poses[1::2], strict=True):
