@@ -1,4 +1,4 @@
-"""Where the seconds of a motion's plan go, by the profiler.
+"""Parts of a motion's plan, and the seconds that each takes, by the profiler.
 
 Functions are slower while they are watched, those that call many others most, so that
 shares are more exact than seconds.

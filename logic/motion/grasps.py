@@ -25,9 +25,9 @@ from ..geometry.frame_groups import (
     has_collision_shape,
     subtree_group,
 )
+from ..geometry.pad_contacts import pad_contacts
 from .grasp import Grasp
 from .hand import Hand
-from .pad_contacts import pad_contacts
 
 CLEARANCE = 4e-3
 """Gap between each open finger and the object [m]. With less, solvers find no way in;

@@ -16,6 +16,7 @@ from posewise.robots.kinematics.transforms import (
 )
 
 from ..geometry.frame_groups import bounding_box, find_object
+from ..geometry.pad_contacts import PALM_GAP
 from .course import Course
 from .grasp import Grasp
 from .hand import PAD_DEPTH, Hand
@@ -31,7 +32,6 @@ from .manoeuvre import (
     with_opening,
 )
 from .outcome import Choice, Outcome
-from .pad_contacts import PALM_GAP
 from .segment import Leg, solve_segment
 from .situation import Situation, moved
 from .steps import Push

@@ -1,4 +1,4 @@
-"""Where a plan's seconds go: each part by its own function, and nothing twice."""
+"""Parts of a plan: the seconds of each are those of its function, none twice."""
 
 import pytest
 

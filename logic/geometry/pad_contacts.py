@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 from posewise.robots.contact.bodies import frame_bodies
 from posewise.robots.contact.ray_casting import intersect_lines
 
-from ..geometry.frame_groups import FrameGroup
+from .frame_groups import FrameGroup
 
 PALM_GAP = 5e-3
 """Least distance of the palm from the object [m]; with less, no hand comes in without a
