@@ -2,6 +2,7 @@
 
     python benchmarks/motions.py [--only stack ...] [--replay]
     python benchmarks/motions.py --seeds 20 [--only drawer ...] [--replay]
+    python benchmarks/motions.py --parts [--only drawer ...]
 
 A mobile Panda moves among a table, a shelf and a cupboard, and two Pandas hand
 something over. An activity is solved if all its steps are done, each path is certified,
@@ -13,6 +14,9 @@ With `--seeds` a Panda on a fixed base does five tasks at furniture, each planne
 as many seeds: how many are solved, and how long they take. With `--replay` all of these
 motions are played, and count as played if the replay has no doubts.
 
+With `--parts` a table says what share of the processor's seconds of a warm plan goes to
+grasps, places, keyframes, paths, their certificates, and the rest.
+
 Otherwise with `--replay` the motion of some is played in MuJoCo: joints follow their
 positions, fingers press with a constant force, and friction holds what they grasp.
 """
@@ -21,6 +25,7 @@ import argparse
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import jax
 
@@ -33,6 +38,7 @@ from staging.motion_scenes import (  # noqa: E402
     table_scene,
     two_arms,
 )
+from staging.plan_parts import PARTS, seconds_by_part  # noqa: E402
 
 import posewise as pw  # noqa: E402
 from posewise import logic  # noqa: E402
@@ -226,16 +232,19 @@ REPLAYED = ("put away", "stack", "close the drawer")
 def run_seeds(names: list[str], count: int, play: bool) -> None:
     """Plan tasks with many seeds, and print a table."""
     print(
-        "| task | steps | solved | certified | median s | slowest s | played | failed |"
+        "| task | steps | solved | certified | median s | slowest s | CPU s | played"
+        " | failed |"
     )
-    print("|---|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|")
     for name in names:
-        activity, seconds, failed = SEEDED[name], [], []
+        activity, seconds, processor, failed = SEEDED[name], [], [], []
         solved = certified = played = 0
         for seed in range(count):
             C, started = activity.world(), time.perf_counter()
+            began = time.process_time()
             plan = activity.plan(C, seed)
             seconds.append(time.perf_counter() - started)
+            processor.append(time.process_time() - began)
             good = plan.solved and activity.goal.holds(plan.world)
             solved += good
             certified += good and plan.is_certified
@@ -245,14 +254,32 @@ def run_seeds(names: list[str], count: int, play: bool) -> None:
                 played += not doubts
                 failed += [f"{seed}: {doubts[0]}"] if doubts else []
         # The first one compiles.
-        later = sorted(seconds[1:] or seconds)
+        later, used = (sorted(x[1:] or x) for x in (seconds, processor))
         steps = ", ".join(type(step).__name__ for step in activity.steps)
         print(
             f"| {name} | {steps} | {solved} of {count} | {certified}"
-            f" | {later[len(later) // 2]:.0f} | {later[-1]:.0f}"
+            f" | {later[len(later) // 2]:.1f} | {later[-1]:.1f}"
+            f" | {used[len(used) // 2]:.1f}"
             f" | {played if play else 'not run'} | {'; '.join(failed)} |",
             flush=True,
         )
+
+
+def run_parts(names: list[str]) -> None:
+    """Plan tasks three times, and print where the seconds of the last plan go."""
+    columns = [*PARTS, "rest"]
+    print(f"| task | warm CPU s | {' | '.join(columns)} |")
+    print("|---|---|" + "---|" * len(columns))
+    for name in names:
+        activity = {**ACTIVITIES, **SEEDED}[name]
+        activity.plan(activity.world())
+        started = time.process_time()
+        activity.plan(activity.world())
+        warm = time.process_time() - started
+        seconds = seconds_by_part(partial(activity.plan, activity.world()))
+        total = sum(seconds.values())
+        shares = [f"{100 * seconds[column] / total:.0f} %" for column in columns]
+        print(f"| {name} | {warm:.1f} | {' | '.join(shares)} |", flush=True)
 
 
 def main() -> None:
@@ -261,7 +288,11 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=[*ACTIVITIES, *SEEDED])
     parser.add_argument("--replay", action="store_true")
     parser.add_argument("--seeds", type=int, metavar="N")
+    parser.add_argument("--parts", action="store_true")
     options = parser.parse_args()
+    if options.parts:
+        run_parts(options.only or list(SEEDED))
+        return
     if options.seeds is not None:
         run_seeds(options.only or list(SEEDED), options.seeds, options.replay)
         return

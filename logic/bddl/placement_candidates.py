@@ -8,7 +8,8 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from posewise.robots.config import Config
-from posewise.robots.contact.gjk_numpy import PosedFrame, min_distance
+from posewise.robots.contact.gjk_numpy import PosedFrame
+from posewise.robots.contact.pose_batches import distances_at_poses
 from posewise.robots.kinematics.transforms import (
     axis_angle_to_quat,
     quat_multiply,
@@ -217,16 +218,20 @@ class PlacementCandidates:
         free = is_free(origins, orientation.all_boxes, self.obstacles, gap / 2)
         for neighbour in neighbours:
             free &= neighbour.is_near(origins, orientation)
-        for k in rng.permutation(np.flatnonzero(free))[:MAX_EXACT_CHECKS]:
-            parts = [(frame, R, p + origins[k]) for frame, R, p in orientation.parts]
-            drop = self._drop_height(parts, supports[k])
-            if drop is None:
-                continue
-            origin = origins[k] - drop * UP
-            # On its way down it may have come among others, e.g. into a basin.
-            others = self._obstacles_besides(supports[k])
-            if is_free(origin[None], orientation.all_boxes, others, gap / 2).all():
-                yield np.array([*origin, *orientation.quaternion])
+        chosen = rng.permutation(np.flatnonzero(free))[:MAX_EXACT_CHECKS]
+        # Who is content with the first pose does not wait for the others.
+        for rows in (chosen[:1], chosen[1:]):
+            drops = self._drop_heights(
+                orientation.parts, origins[rows], [supports[k] for k in rows]
+            )
+            for k, drop in zip(rows, drops, strict=True):
+                if np.isnan(drop):
+                    continue
+                origin = origins[k] - drop * UP
+                # On its way down it may have come among others, e.g. into a basin.
+                others = self._obstacles_besides(supports[k])
+                if is_free(origin[None], orientation.all_boxes, others, gap / 2).all():
+                    yield np.array([*origin, *orientation.quaternion])
 
     def _obstacles_besides(self, owner: str) -> AxisAlignedBoxes:
         """Return the boxes about all obstacles except one object."""
@@ -250,20 +255,50 @@ class PlacementCandidates:
                 offset = own - self.C.pose(self.name)[2]
                 yield _Neighbour(boxes, height, offset)
 
-    def _drop_height(self, parts: Sequence[PosedFrame], support: str) -> float | None:
-        """Return the height by which parts fall until they rest, or None [m].
+    def _drop_heights(
+        self,
+        parts: Sequence[PosedFrame],
+        origins: Float[np.ndarray, "n 3"],
+        supports: Sequence[str],
+    ) -> Float[np.ndarray, " n"]:
+        """Return the heights by which parts fall from origins until they rest [m].
 
-        Conservative advancement: parts are lowered by the distance to the support,
-        which they cannot pass, until they are in contact.
+        NaN where they overlap the support, or do not come to rest on it.
         """
-        below = posed_frames(self.C, solid_frames(self.C, [support]))
-        drop = 0.0
-        for _ in range(MAX_DROP_STEPS):
-            lowered = [(f, R, p - drop * UP) for f, R, p in parts]
-            separation = min_distance(lowered, below)
-            if separation is None or separation.distance == 0:
-                return None
-            if separation.distance <= CONTACT_TOLERANCE / 2:
-                return drop
-            drop += separation.distance - RESTING_GAP
-        return None
+        drops = np.full(len(origins), np.nan)
+        for support in dict.fromkeys(supports):
+            below = posed_frames(self.C, solid_frames(self.C, [support]))
+            rows = [k for k, name in enumerate(supports) if name == support]
+            drops[rows] = _drops_onto(below, parts, origins[rows])
+        return drops
+
+
+def _drops_onto(
+    below: Sequence[PosedFrame],
+    parts: Sequence[PosedFrame],
+    origins: Float[np.ndarray, "n 3"],
+) -> Float[np.ndarray, " n"]:
+    """Return the heights by which parts fall from origins onto a support [m].
+
+    Conservative advancement: parts are lowered by the distance to the support, which
+    they cannot pass, until they are in contact. NaN where they never are.
+    """
+    frames, R, p = zip(*parts, strict=True)
+    drops, resting = np.zeros(len(origins)), np.full(len(origins), np.nan)
+    falling = np.arange(len(origins))
+    for _ in range(MAX_DROP_STEPS):
+        lowered = origins[falling] - drops[falling, None] * UP
+        distance = distances_at_poses(
+            frames,
+            np.broadcast_to(R, (len(falling), len(frames), 3, 3)),
+            lowered[:, None] + np.array(p),
+            below,
+        )
+        rests = (distance > 0) & (distance <= CONTACT_TOLERANCE / 2)
+        resting[falling[rests]] = drops[falling[rests]]
+        falls = (distance > CONTACT_TOLERANCE / 2) & np.isfinite(distance)
+        falling = falling[falls]
+        if not len(falling):
+            break
+        drops[falling] += distance[falls] - RESTING_GAP
+    return resting

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from posewise.robots.config import Config
 from posewise.robots.contact.gjk_numpy import PosedFrame, Separation, min_distance
+from posewise.robots.contact.pose_batches import distances_at_poses
 from posewise.robots.contact.proximity import nearest_contacts
 from posewise.robots.contact.ray_casting import ray_hits
 from posewise.robots.errors import ConfigError, unknown_name
@@ -38,6 +39,12 @@ class FrameGroup:
         """Return orientation (3, 3) and origin (3,) of a frame in the world."""
         poses = self.C.forward_pass().frames
         return poses.R[frame], poses.p[frame]
+
+    def pose_in_root(self, frame: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return orientation (3, 3) and origin (3,) of a frame in the first one."""
+        R_root, p_root = self.pose(self.frames[0])
+        R, p = self.pose(frame)
+        return R_root.T @ R, R_root.T @ (p - p_root)
 
 
 def has_collision_shape(C: Config, frame: int) -> bool:
@@ -243,6 +250,19 @@ def first_hits(
 def are_within(a: FrameGroup, b: FrameGroup, distance: float) -> bool:
     """Return whether the closest points of two groups are within a distance [m]."""
     return min_distance(_posed_frames(a), _posed_frames(b), distance) is not None
+
+
+def are_within_at(
+    a: FrameGroup, poses: Float[np.ndarray, "n 7"], b: FrameGroup, distance: float
+) -> Bool[np.ndarray, " n"]:
+    """Return whether two groups are within a distance [m], at poses of a's root."""
+    parts = [a.pose_in_root(i) for i in a.collision_frames]
+    R_parts, p_parts = (np.array(x) for x in zip(*parts, strict=True))
+    R_root = quat_to_matrix(poses[:, 3:])[:, None]
+    p = (R_root @ p_parts[..., None])[..., 0] + poses[:, None, :3]
+    frames = [a.C.frames[i] for i in a.collision_frames]
+    near = distances_at_poses(frames, R_root @ R_parts, p, _posed_frames(b), distance)
+    return np.isfinite(near)
 
 
 def closest_separation(a: FrameGroup, b: FrameGroup) -> Separation:

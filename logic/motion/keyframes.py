@@ -5,9 +5,13 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from posewise.features import FS
+from posewise.objectives.clearance.avoidance import (
+    CollisionAvoidance,
+    accepted_distances,
+)
 from posewise.objectives.komo import KOMO
 from posewise.objectives.objective import OT
 from posewise.objectives.solve.stops import pass_on_stop
@@ -15,6 +19,7 @@ from posewise.robots.config import Config
 from posewise.robots.kinematics.transforms import quat_to_matrix
 from posewise.robots.typing import FrameName
 
+from .free_poses import are_free
 from .robot import Robot
 
 TouchingPairs: TypeAlias = tuple[tuple[FrameName, FrameName], ...]
@@ -71,9 +76,16 @@ def solve_keyframes(
         touching: pairs that may touch.
         fixed: names of further joints that stay as in the start.
     """
-    if not len(poses):
-        return []
-    komo, first = KOMO(X), np.array(starts)
+    keyframes: list[Keyframe | None] = [None] * len(poses)
+    first, goals = np.array(starts).reshape(-1, X.nq), np.array(poses).reshape(-1, 7)
+    # Most poses are no good for the hand alone.
+    pairs = X.collision_indices()
+    least = _accepted(X, pairs, touching)
+    free = np.flatnonzero(are_free(X, link, goals, first, pairs, least))
+    first, goals = first[free], goals[free]
+    if not len(free):
+        return keyframes
+    komo = KOMO(X)
     position = komo.add_objective(
         None, FS.position, [link], OT.eq, scale=POSITION_SCALE
     )
@@ -89,15 +101,14 @@ def solve_keyframes(
     stay = komo.add_objective(
         None, FS.qItself, joints, OT.eq, scale=np.where(stays, FIXED_SCALE, 0.0)
     )
-    R = quat_to_matrix(np.array(poses)[:, 3:])
-    targets = {position: np.array(poses)[:, :3], change: first, stay: first}
-    targets |= {axis: R[:, :, k] for k, axis in enumerate(axes)}
     komo.avoid_collisions(
         KEYFRAME_MARGIN, SELF_MARGIN, allow=[(a, b, None) for a, b in touching]
     )
-    found: list[Keyframe | None] = []
-    for k in range(0, len(first), BATCH):
-        rows = np.minimum(np.arange(k, k + BATCH), len(first) - 1)
+    R = quat_to_matrix(goals[:, 3:])
+    targets = {position: goals[:, :3], change: first, stay: first}
+    targets |= {axis: R[:, :, k] for k, axis in enumerate(axes)}
+    for k in range(0, len(free), BATCH):
+        rows = np.minimum(np.arange(k, k + BATCH), len(free) - 1)
         solutions = komo.solve_batch(
             {objective: target[rows] for objective, target in targets.items()},
             initial_paths=list(first[rows]),
@@ -105,8 +116,18 @@ def solve_keyframes(
             max_iterations=MAX_ITERATIONS,
         )
         pass_on_stop(solutions)
-        found += [
-            Keyframe(s.q, float(((s.q - q) ** 2).sum())) if s.feasible else None
-            for s, q in zip(solutions, first[rows], strict=True)
-        ]
-    return found[: len(first)]
+        # The last rows repeat one.
+        for row, s in zip(range(k, min(k + BATCH, len(free))), solutions, strict=False):
+            if s.feasible:
+                cost = float(((s.q - first[row]) ** 2).sum())
+                keyframes[free[row]] = Keyframe(s.q, cost)
+    return keyframes
+
+
+def _accepted(
+    X: Config, pairs: Int[np.ndarray, "n 2"], touching: TouchingPairs
+) -> Float[np.ndarray, " n"]:
+    """Return the distance that each pair has in keyframes at least [m]."""
+    avoidance = CollisionAvoidance(KEYFRAME_MARGIN, SELF_MARGIN)
+    names = frozenset(frozenset(pair) for pair in touching)
+    return accepted_distances(avoidance.required(X, pairs, names))

@@ -1,10 +1,11 @@
 """Poses of an object in which predicates hold, to put it down there."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import islice, product
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from posewise.objectives.placement import solve_placement
 from posewise.objectives.solve.stops import pass_on_stop
@@ -13,8 +14,10 @@ from posewise.robots.typing import FrameName
 
 from ..bddl.placement_candidates import PlacementCandidates
 from ..errors import PredicateError
+from ..exact.contact import CONTACT_TOLERANCE
 from ..exact.support import OnTopOf
 from ..formulas.predicate import Predicate
+from ..geometry.frame_groups import are_within_at, find_object
 from ..planning.dnf_search import branches, object_names
 
 ROUNDS = 3
@@ -49,6 +52,7 @@ def find_places(
         seed: of the samples.
     """
     world = C.copy()
+    holds = partial(_holds_at, C, obj, predicate)
     chosen = islice(branches(predicate, C), MAX_BRANCHES)
     # Places at an edge hold by the rules, but tip over when they are touched.
     for branch, is_steady in product(list(chosen), (True, False)):
@@ -56,55 +60,75 @@ def find_places(
         for k in range(ROUNDS):
             candidates = PlacementCandidates(world, obj, (), (robot,))
             rng = np.random.default_rng(seed + k)
-            found = [
-                pose
-                for pose in candidates.poses(literals, rng, False)
-                if _holds_at(C, obj, pose, predicate)
-                and (not is_steady or _is_steady(C, obj, pose, literals))
-            ]
-            if found:
-                return _spread(found)
+            poses = np.array([*candidates.poses(literals, rng, False)]).reshape(-1, 7)
+            if is_steady and len(poses):
+                poses = poses[_are_steady(C, obj, poses, literals)]
+            # Most of those that are no good as starts do not hold.
+            is_likely = predicate.admits_poses(C, obj, poses)
+            for likely in (poses[is_likely], poses[~is_likely]):
+                if places := _spread(likely, holds):
+                    return places
     return list(_optimised(C, obj, predicate, seed))
 
 
 def _spread(
-    poses: Sequence[Float[np.ndarray, "7"]],
+    poses: Float[np.ndarray, "n 7"], holds: Callable[[Float[np.ndarray, "7"]], bool]
 ) -> list[Float[np.ndarray, "7"]]:
-    """Return the first pose, and each time the one farthest from all before it."""
-    points, quaternions = np.array(poses)[:, :3], np.array(poses)[:, 3:]
-    chosen, distance = [0], np.full(len(poses), np.inf)
-    while len(chosen) < min(MAX_PLACES, len(poses)):
-        last = chosen[-1]
-        turned = 1 - np.abs(quaternions @ quaternions[last])
-        away = np.linalg.norm(points - points[last], axis=1) + TURN_DISTANCE * turned
-        distance = np.minimum(distance, away)
-        chosen.append(int(distance.argmax()))
-    return [poses[k] for k in chosen]
+    """Return poses that hold, spread out.
+
+    It is the first, and each time the one farthest from all before it.
+    """
+    points, quaternions = poses[:, :3], poses[:, 3:]
+    chosen: list[Float[np.ndarray, "7"]] = []
+    # Of each pose from the chosen ones; below 0 once it was tried.
+    distance = np.full(len(poses), np.inf)
+    while len(chosen) < MAX_PLACES and (distance >= 0).any():
+        k = int(distance.argmax())
+        distance[k] = -1.0
+        if holds(poses[k]):
+            chosen.append(poses[k])
+            turned = 1 - np.abs(quaternions @ quaternions[k])
+            away = np.linalg.norm(points - points[k], axis=1) + TURN_DISTANCE * turned
+            distance = np.minimum(distance, away)
+    return chosen
 
 
 def _holds_at(
-    C: Config, obj: FrameName, pose: Float[np.ndarray, "7"], predicate: Predicate
+    C: Config, obj: FrameName, predicate: Predicate, pose: Float[np.ndarray, "7"]
 ) -> bool:
     X = C.copy()
     X.set_pose(obj, pose)
     return predicate.holds(X)
 
 
-def _is_steady(
+def _are_steady(
     C: Config,
     obj: FrameName,
-    pose: Float[np.ndarray, "7"],
+    poses: Float[np.ndarray, "n 7"],
     literals: Sequence[Predicate],
-) -> bool:
-    """Return whether an object stays on what it stands on, moved a little."""
-    X, others = C.copy(), {n for p in literals for n in object_names(p)} - {obj}
-    X.set_pose(obj, pose)
-    on = [p for p in (OnTopOf(obj, other) for other in others) if p.holds(X)]
-    for x, y in ((EDGE, 0), (-EDGE, 0), (0, EDGE), (0, -EDGE)):
-        X.set_pose(obj, np.concatenate([pose[:3] + [x, y, 0], pose[3:]]))
-        if not all(p.holds(X) for p in on):
-            return False
-    return True
+) -> Bool[np.ndarray, " n"]:
+    """Return at which poses an object stays on what it stands on, moved a little."""
+    others = {n for p in literals for n in object_names(p)} - {obj}
+    steady = np.ones(len(poses), bool)
+    for other in others:
+        steady &= ~_stands_on(C, obj, other, poses) | np.all(
+            [
+                _stands_on(C, obj, other, poses + [x, y, 0, 0, 0, 0, 0])
+                for x, y in ((EDGE, 0), (-EDGE, 0), (0, EDGE), (0, -EDGE))
+            ],
+            axis=0,
+        )
+    return steady
+
+
+def _stands_on(
+    C: Config, obj: FrameName, other: FrameName, poses: Float[np.ndarray, "n 7"]
+) -> Bool[np.ndarray, " n"]:
+    """Return at which poses an object is above another one, and touches it."""
+    is_above = OnTopOf(obj, other).admits_poses(C, obj, poses)
+    upper, lower = find_object(C, obj, other), find_object(C, other, obj)
+    is_above[is_above] = are_within_at(upper, poses[is_above], lower, CONTACT_TOLERANCE)
+    return is_above
 
 
 def _optimised(
@@ -120,5 +144,5 @@ def _optimised(
     pass_on_stop([placement.solution for placement in placements])
     for placement in placements:
         pose = placement.poses[obj]
-        if placement.feasible and _holds_at(C, obj, pose, predicate):
+        if placement.feasible and _holds_at(C, obj, predicate, pose):
             yield pose

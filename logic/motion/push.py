@@ -16,9 +16,9 @@ from posewise.robots.kinematics.transforms import (
 )
 
 from ..geometry.frame_groups import bounding_box, find_object
+from ..geometry.pad_contacts import PALM_GAP
 from .course import Course
 from .grasp import Grasp
-from .grasps import PALM_GAP
 from .hand import PAD_DEPTH, Hand
 from .keyframes import KEYFRAME_MARGIN, Keyframe, solve_keyframes
 from .manoeuvre import (

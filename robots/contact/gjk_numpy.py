@@ -160,13 +160,19 @@ def _plane_separations(
     """
     separations = []
     for plane in planes:
-        downwards = np.broadcast_to(-plane[:3], bodies.p.shape)
-        heights = bodies.support(downwards) @ plane[:3] - plane[3] - bodies.radius
-        for height in heights:
+        for height in heights_above(bodies, plane):
             overlaps = height <= 0
             normal = np.zeros(3) if overlaps else sign * plane[:3]
             separations.append(Separation(max(float(height), 0.0), normal))
     return separations
+
+
+def heights_above(
+    bodies: SweptHulls, plane: Float[np.ndarray, "4"]
+) -> Float[np.ndarray, " n"]:
+    """Return how far bodies are outside of a half-space, from its normal and offset."""
+    downwards = np.broadcast_to(-plane[:3], bodies.p.shape)
+    return bodies.support(downwards) @ plane[:3] - plane[3] - bodies.radius
 
 
 def _hull_separations(a: SweptHulls, b: SweptHulls, limit: float) -> list[Separation]:
@@ -181,19 +187,29 @@ def _hull_separations(a: SweptHulls, b: SweptHulls, limit: float) -> list[Separa
 
 
 def _min_separation(a: SweptHulls, b: SweptHulls, limit: float) -> list[Separation]:
-    lower, upper = _ball_bounds(a, b)
+    lower, upper = ball_bounds(a, b)
     # No pair whose lower bound exceeds another pair's upper bound can be the nearest.
     i, j = np.nonzero(lower <= min(limit, upper.min()) * (1 + 1e-9) + 1e-12)
     if not len(i):
         return []
-    a, b = a.rows(i), b.rows(j)
-    size = _core_radius(a) + _core_radius(b)
-    distance, normal = _gjk(a, b, size, limit)
-    distance = distance - a.radius - b.radius
+    distance, normal = hull_distances(a.rows(i), b.rows(j), limit)
     k = int(distance.argmin())
     if distance[k] <= 0:
         return [Separation(0.0, np.zeros(3))]
     return [Separation(float(distance[k]), normal[k])]
+
+
+def hull_distances(
+    a: SweptHulls, b: SweptHulls, limit: float = np.inf
+) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, "n 3"]]:
+    """Return distances of bounded bodies, row by row, and directions from b to a.
+
+    Distances are 0 or less where bodies overlap, of no meaning otherwise; with a finite
+    limit, those of pairs that are surely nearer or farther are upper bounds.
+    """
+    size = _core_radius(a) + _core_radius(b)
+    distance, normal = _gjk(a, b, size, limit)
+    return distance - a.radius - b.radius, normal
 
 
 def _core_radius(bodies: SweptHulls) -> np.ndarray:
@@ -202,7 +218,9 @@ def _core_radius(bodies: SweptHulls) -> np.ndarray:
     return farthest + np.linalg.norm(bodies.half, axis=-1) + bodies.radii.max(-1)
 
 
-def _ball_bounds(a: SweptHulls, b: SweptHulls) -> tuple[np.ndarray, np.ndarray]:
+def ball_bounds(
+    a: SweptHulls, b: SweptHulls
+) -> tuple[Float[np.ndarray, "n m"], Float[np.ndarray, "n m"]]:
     """Return lower and upper bounds of the distances of all pairs.
 
     Each body lies in a ball about its origin, and contains the mean of its vertices.

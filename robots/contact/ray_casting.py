@@ -6,6 +6,7 @@ in it from where it enters the first primitive to where it leaves the last.
 
 from dataclasses import replace
 from functools import lru_cache
+from itertools import product
 
 import numpy as np
 from jaxtyping import Float
@@ -24,6 +25,10 @@ from .ray_primitives import (
     RayPrimitives,
     RoundedCores,
 )
+
+MAX_LINES = 128
+"""Number of lines that are cut with a frame at a time (count); more need more memory
+than a processor keeps at hand, fewer take more calls."""
 
 
 def intersect_lines(
@@ -46,12 +51,13 @@ def intersect_lines(
     count = sum(len(group) for group in frame_bodies(frame))
     enter = np.full((count, len(origin)), np.inf)
     leave = np.full((count, len(origin)), -np.inf)
-    for group in _ray_primitives(frame):
-        first, last = group.intersect(origin, direction)
+    chunks = [slice(k, k + MAX_LINES) for k in range(0, len(origin), MAX_LINES)]
+    for group, rows in product(_ray_primitives(frame), chunks):
+        first, last = group.intersect(origin[rows], direction[rows])
         missed = first > last
         first, last = np.where(missed, np.inf, first), np.where(missed, -np.inf, last)
-        np.minimum.at(enter, group.owner, first.T)
-        np.maximum.at(leave, group.owner, last.T)
+        np.minimum.at(enter[:, rows], group.owner, first.T)
+        np.maximum.at(leave[:, rows], group.owner, last.T)
     return LineIntervals(enter.T, leave.T)
 
 

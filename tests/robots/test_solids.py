@@ -10,6 +10,7 @@ from scipy.optimize import nnls
 
 import posewise as pw
 from posewise.robots.contact.gjk_numpy import min_distance
+from posewise.robots.contact.pose_batches import distances_at_poses
 from posewise.robots.contact.ray_casting import intersect_lines, ray_hits
 from posewise.robots.geometry.bounding_boxes import body_boxes, body_volumes
 from posewise.robots.kinematics.transforms import quat_to_matrix
@@ -234,3 +235,45 @@ def test_gaps_and_the_narrow_phase_agree(a):
             sides = [[(C.frames[i], poses.R[i], poses.p[i])] for i in range(2)]
             expected = max(C.signed_distance("a", "b")[0], 0.0)
             assert min_distance(*sides).distance == pytest.approx(expected, abs=1e-7)
+
+
+MOVING = [[pw.Box([0.1, 0.2, 0.3]), pw.Sphere(0.1)], [pw.Convex(WEDGE)]]
+STAYING = {
+    "bodies": [[pw.Cylinder(0.4, 0.1)], [pw.Capsule(0.2, 0.05), pw.Box([0.2] * 3)]],
+    "a plane besides": [[pw.Cylinder(0.4, 0.1)], [pw.Plane()]],
+    "nothing": [],
+}
+POSES = 12
+
+
+def frames_of(parts) -> list[pw.robots.Frame]:
+    C = pw.Config()
+    for k, shape in enumerate(parts):
+        C.add_frame(f"part {k}", shape=shape)
+    return list(C.frames)
+
+
+@pytest.mark.parametrize("limit", [np.inf, 0.1])
+@pytest.mark.parametrize("name", STAYING)
+def test_distances_are_those_of_one_pose_after_the_other(name, limit, monkeypatch):
+    monkeypatch.setattr("posewise.robots.contact.pose_batches.MAX_PAIRS_PER_CHUNK", 50)
+    rng = np.random.default_rng(0)
+    moving, staying = frames_of(MOVING), frames_of(STAYING[name])
+    poses = np.array([[random_pose(rng) for _ in moving] for _ in range(POSES)])
+    poses[..., :3] *= 1.6
+    R, p = quat_to_matrix(poses[..., 3:]), poses[..., :3]
+    others = [(f, np.eye(3), np.array([0.1 * k, 0, 0])) for k, f in enumerate(staying)]
+    distances = distances_at_poses(moving, R, p, others, limit)
+    for k, distance in enumerate(distances):
+        parts = list(zip(moving, R[k], p[k], strict=True))
+        nearest = min_distance(parts, others, limit)
+        assert np.isfinite(distance) == (nearest is not None)
+        if nearest is not None and limit == np.inf:
+            np.testing.assert_allclose(distance, nearest.distance, atol=1e-9)
+    assert name == "nothing" or (distances == 0).any() and (distances > 0).any()
+
+
+def test_no_poses_have_no_distances():
+    moving = frames_of(MOVING)
+    R, p = np.zeros((0, 2, 3, 3)), np.zeros((0, 2, 3))
+    assert distances_at_poses(moving, R, p, []).shape == (0,)

@@ -7,6 +7,7 @@ from helpers.gantry import add_gantry
 
 import posewise as pw
 from posewise.logic.motion import find_grasps
+from posewise.logic.motion.grasps import least_width
 from posewise.logic.motion.robot import find_robot
 from posewise.robots.errors import ConfigError
 from posewise.robots.kinematics.transforms import pose_inverse, pose_multiply
@@ -95,3 +96,23 @@ def test_what_is_no_robot_is_said(name):
 def test_a_robot_without_fingers_is_said():
     with pytest.raises(ConfigError, match="no hand"):
         find_robot(pw.load("ur5e"), "tool0")
+
+
+def test_grasps_do_not_depend_on_how_many_are_checked_at_a_time(monkeypatch):
+    C = world_with(SHAPES["cylinder"])
+    (hand,) = find_robot(C, "gantry").hands
+    together = find_grasps(C, "thing", hand, limit=9)
+    monkeypatch.setattr("posewise.logic.motion.grasps.BATCH_SIZE", 1)
+    monkeypatch.setattr("posewise.robots.contact.ray_casting.MAX_LINES", 7)
+    one_by_one = find_grasps(C, "thing", hand, limit=9)
+    assert [g.name for g in one_by_one] == [g.name for g in together]
+    for a, b in zip(one_by_one, together, strict=True):
+        np.testing.assert_allclose(a.pose, b.pose, atol=1e-9)
+
+
+def test_a_half_space_among_the_parts_is_not_grasped():
+    C = world_with([pw.Box([0.05, 0.05, 0.2]), (pw.Plane(), [0, 0, -0.1, 1, 0, 0, 0])])
+    (hand,) = find_robot(C, "gantry").hands
+    grasps = find_grasps(C, "thing", hand)
+    assert grasps and all(grasp.width < 0.06 for grasp in grasps)
+    assert least_width(C, "thing", hand) < 0.06
