@@ -140,12 +140,28 @@ def assemble_jacobian(
 
 
 def infer_dim(symbol: Symbol, m: int, n: int, params: dict, C: Config) -> int:
-    """Return the number of rows, found by tracing the function once."""
+    """Return the number of rows, found by tracing the function once for its inputs."""
+    if symbol.uses_kinematics:
+        return _traced_dim(symbol, m, n, params, C.kinematics().for_programs())
+    shapes = {k: jax.ShapeDtypeStruct(np.shape(v), v.dtype) for k, v in params.items()}
+    return _known_dim(symbol, m, n, tuple(shapes.items()))
+
+
+@lru_cache(maxsize=MAX_SYMBOLS)
+def _known_dim(
+    symbol: Symbol, m: int, n: int, shapes: tuple[tuple[str, Any], ...]
+) -> int:
+    """Return the number of rows for params of some shapes."""
+    return _traced_dim(symbol, m, n, dict(shapes), None)
+
+
+def _traced_dim(
+    symbol: Symbol, m: int, n: int, params: dict, K: Kinematics | None
+) -> int:
     k = symbol.window + 1
     eye = np.broadcast_to(np.eye(3), (k, m, 3, 3))
     zeros = (np.zeros((k, m, 3)), np.zeros((k, m, 4)), np.zeros((k, n)))
     x = FeatureInputs(eye, *zeros, np.ones(symbol.window))
-    K = C.kinematics().for_programs() if symbol.uses_kinematics else None
     try:
         # Abstract evaluation costs no compilation, and nothing is computed with the
         # zero quaternions.
@@ -166,7 +182,7 @@ def infer_dim(symbol: Symbol, m: int, n: int, params: dict, C: Config) -> int:
         raise FeatureError(
             f"{symbol.name}: the function returned shape {shape}, expected (D,)."
         )
-    return shape[0]
+    return int(shape[0])
 
 
 def cast_floating(v: Array, dtype: DTypeLike) -> Array:

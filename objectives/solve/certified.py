@@ -10,6 +10,7 @@ nothing is compiled again.
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from threading import Thread
@@ -24,6 +25,7 @@ from posewise.solvers.interruptible import ProgressCallback
 
 from ..chain.groups import ChainData
 from ..chain.modes import ModeSequence
+from ..chain.problem import Chain
 from ..clearance.certificate import Certificate
 from ..clearance.interval_distances import interval_distances
 from ..planning.planned_starts import free_start, is_on_equations, planned_path
@@ -83,8 +85,11 @@ def solve_in_sequence(
     if warm is not None and warm.fits(compiled):
         path, multipliers = warm.path(compiled), warm.multipliers(spec, compiled)
         penalty = warm.penalty(penalty)
-    elif (planned := free_start(spec, path, settings.seed)) is not None:
-        path, penalty = planned, settings.initial_penalty(1)
+    else:
+        with _compiling_solver(compiled, path, settings.options):
+            planned = free_start(spec, path, settings.seed)
+        if planned is not None:
+            path, penalty = planned, settings.initial_penalty(1)
     for start in range(count):
         options = settings.options
         if penalty != options.mu:
@@ -117,6 +122,22 @@ def _compile_check(spec: ProblemSpec) -> None:
         threads[0].start()
 
 
+@contextmanager
+def _compiling_solver(
+    compiled: CompiledProblem, path: Float[np.ndarray, "T nq"], options: Options
+) -> Iterator[None]:
+    """Compile the solver of a new structure beside what is done within."""
+    threads = _compiling_threads(compiled.chain)
+    if not threads:
+        x = np.asarray(path, compiled.data.prefix.dtype)
+        nothing = replace(options, max_iterations=0)
+        arguments = compiled.chain, compiled.data, x, nothing
+        threads.append(Thread(target=solve_interruptible, args=arguments))
+        threads[0].start()
+    yield
+    threads[0].join()
+
+
 def _check_start(spec: ProblemSpec) -> None:
     """Measure all pairs in the start, by the program that checks paths."""
     K = mode_sequence(spec).world.tree.model.unnamed_kinematics
@@ -135,8 +156,8 @@ def _check(spec: ProblemSpec, end: Result) -> Certificate | None:
 
 
 @lru_cache(maxsize=64)
-def _compiling_threads(modes: ModeSequence) -> list[Thread]:
-    """Return the thread that compiles the check of a world, or has done so."""
+def _compiling_threads(structure: ModeSequence | Chain) -> list[Thread]:
+    """Return the thread that compiles the check of a world, or the solver, or has."""
     return []
 
 

@@ -132,12 +132,11 @@ def test_starts_end_with_the_first_certified_path():
     easy = across(disc(wall=(0.0, 1.5)))
     assert easy.solve(starts=8, progress=False).start == 0
     blocked = across(disc()).solve(starts=8, progress=False)
-    assert blocked.start == 1, "the first detour"
+    assert blocked.start == 0, "a detour"
     every = across(disc()).solve_all(starts=3, progress=False)
-    assert [s.start for s in every] == [0, 1, 2]
-    assert not every[0].feasible and every[1].feasible
+    assert [s.start for s in every] == [0, 1, 2] and every[0].feasible
     few = across(disc()).solve_all(starts=8, max_solutions=1, progress=False)
-    assert [s.feasible for s in few] == [False, True]
+    assert [s.feasible for s in few] == [True]
 
 
 @pytest.mark.long

@@ -9,7 +9,7 @@ from posewise import FS, OT
 from posewise.objectives.planning import detours
 from posewise.objectives.planning.free_space import SPACING
 from posewise.objectives.planning.planned_starts import free_start, planned_path
-from posewise.objectives.planning.rrt_connect import SearchResult
+from posewise.objectives.planning.rrt_connect import MAX_ROUNDS, SearchResult
 from posewise.objectives.problem_spec import initial_paths, mode_sequence
 from posewise.objectives.solve import certified
 
@@ -43,8 +43,11 @@ def across(goal=(0.5, 0.0), slices=SLICES) -> pw.KOMO:
     return komo
 
 
-def planned(komo: pw.KOMO, seed: int = 0) -> np.ndarray | None:
-    return planned_path(komo.spec, initial_paths(komo.spec, 0, 1)[0], seed)
+def planned(
+    komo: pw.KOMO, seed: int = 0, max_rounds: int = MAX_ROUNDS
+) -> np.ndarray | None:
+    path = initial_paths(komo.spec, 0, 1)[0]
+    return planned_path(komo.spec, path, seed, max_rounds)
 
 
 def gap(path: np.ndarray) -> float:
@@ -74,15 +77,14 @@ def test_detours_are_deterministic_by_seed():
     assert np.abs(first - other).max() > 1e-3
 
 
-def test_nothing_is_planned_where_the_way_is_free_or_shut(monkeypatch):
-    monkeypatch.setattr(detours, "MAX_ROUNDS", 30)
+def test_nothing_is_planned_where_the_way_is_free_or_shut():
     free = across(goal=(-0.5, 0.5))
     assert planned(free) is None
     shut = across()
     C = shut.config
     C.set_shape("wall", pw.Box([0.02, 10, 1]))
     C.set_limits("disc", [[-0.6, -0.1], [0.6, 0.1]])
-    assert planned(shut) is None
+    assert planned(shut, max_rounds=30) is None
 
 
 def test_what_a_path_does_not_move_stays():
