@@ -680,10 +680,10 @@ class KOMO:
         """Solve from the initial path and, with `starts` > 1, from random ones too.
 
         Where distances are kept between slices (`avoid_collisions`) and the initial
-        path is straight and collides, the first start goes round what is in the way. A
-        single start that stalls with violated constraints is followed by a random
-        one. An interrupt (Ctrl-C) ends the solve with the best iterate, of status
-        INTERRUPTED. A start or a joint target outside of its limits, a start in
+        path leads straight on and collides, the first start goes round what is in the
+        way. A single start that stalls with violated constraints is followed by a
+        random one. An interrupt (Ctrl-C) ends the solve with the best iterate, of
+        status INTERRUPTED. A start or a joint target outside of its limits, a start in
         collision, and a goal that collides, cost a `ProblemWarning` each, before the
         solve, and are in the report.
 

@@ -29,7 +29,8 @@ def free_start(
 ) -> Float[np.ndarray, "T nq"] | None:
     """Return an initial path with detours where one collides that is only straight.
 
-    One that is not says on which side to pass, and is kept. None: see `planned_path`.
+    One that is not says on which side to pass, and is kept; one that stays in place
+    leads nowhere. None: see `planned_path`.
 
     Args:
         spec: the problem.
@@ -45,13 +46,14 @@ def free_start(
 
 
 def _is_straight(spec: ProblemSpec, x: Float[np.ndarray, "T nq"]) -> bool:
-    """Return whether a path goes in equal steps from each passed point to the next."""
+    """Return whether a path moves in equal steps from each passed point to the next."""
     points = whole_path(spec, x)
     tree = mode_sequence(spec).world.kinematics().tree
     steps = difference(tree, points[:-1], points[1:])
     passed = passed_points(spec)[1:-1]
     bends = np.abs(np.diff(steps, axis=0)).max(1, initial=0.0)
-    return bool((bends[~passed] <= MIN_DIFFERENCE).all())
+    moves = np.abs(steps).max(initial=0.0) > MIN_DIFFERENCE
+    return bool(moves and (bends[~passed] <= MIN_DIFFERENCE).all())
 
 
 def planned_path(

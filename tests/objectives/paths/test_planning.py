@@ -176,6 +176,8 @@ def test_an_initial_path_that_passes_on_one_side_is_kept():
     assert free_start(komo.spec, path, 0) is not None
     path[:, 1] = 0.4 * np.sin(np.linspace(0, np.pi, SLICES + 1)[1:])
     assert planned(komo) is not None and free_start(komo.spec, path, 0) is None
+    path[:] = komo.config.q
+    assert free_start(komo.spec, path, 0) is None
 
 
 @pytest.mark.long
