@@ -691,7 +691,9 @@ class KOMO:
             seed: of the random starts.
             starts: number of starts; the best feasible solution is returned. Without
                 costs it is the first feasible one, and further starts are skipped.
-                Every second start begins with a larger penalty, for diversity.
+                Every second start begins with a larger penalty, for diversity. If no
+                start leads to a certified path, that of `plan` is returned where it
+                meets everything, costs aside.
             method: "augmented_lagrangian" (Newton steps), or an optax optimiser such
                 as `optax.lbfgs()` or `optax.adam(1e-2)`. Pass the same object again
                 in further solves, so that they do not recompile; see

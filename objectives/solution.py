@@ -76,7 +76,8 @@ class Solution:
     """Residual of the conditions of optimality (Karush, Kuhn and Tucker): how far the
     gradients of costs and constraints are from a balance, relative to the largest."""
     start: int = 0
-    """Index of the start that this solution came from."""
+    """Index of the start that this solution came from; the number of starts for a path
+    that was planned after all of these failed."""
     modes: ModeSequence | None = None
     """World with its mode switches; None: it is `config`."""
     alternatives: tuple[str, ...] = ()

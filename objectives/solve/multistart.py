@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
 import jax.numpy as jnp
 import numpy as np
@@ -28,6 +29,8 @@ from ..solution import Solution
 from .batch_result import BatchResult, unsolved_result
 from .certified import CertifiedResult, solve_in_sequence
 from .enough_slices import with_enough_slices
+from .given_path import solved_path_as_solution
+from .planned_path import plan_path, why_not_planned
 from .problem_batch import ProblemBatch, make_problem_batch
 from .record import SolveRecord
 from .settings import SolveSettings
@@ -210,7 +213,29 @@ def _solutions_in_sequence(
             raise
         ended = sum(not s.status.is_stopped for s in solutions)
         return mark_stopped(solutions, stop_sentence(ended, settings.starts))
+    solutions += _planned(spec, settings, began, solutions)
     return _mark_if_stopped(solutions, settings.starts)
+
+
+def _planned(
+    spec: ProblemSpec,
+    settings: SolveSettings,
+    began: float,
+    solutions: Sequence[Solution],
+) -> list[Solution]:
+    """Return a planned path that meets everything, if no start of several does."""
+    *_, last = solutions
+    if settings.starts == 1 or any(s.feasible for s in solutions):
+        return []
+    if last.status.is_stopped or _is_hopeless(spec, last) or why_not_planned(spec):
+        return []
+    plan = solved_path_as_solution(
+        spec, plan_path(spec, settings).x, settings.tolerance
+    )
+    if not plan.feasible:
+        return []
+    seconds, start = time.perf_counter() - began, len(solutions)
+    return [replace(plan, seconds=seconds, start=start, findings=last.findings)]
 
 
 def _is_hopeless(spec: ProblemSpec, solution: Solution) -> bool:

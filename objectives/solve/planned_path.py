@@ -17,7 +17,7 @@ from posewise.solvers import ProgressReporter, Status
 from posewise.solvers.deadline import check_deadline
 
 from ..clearance.avoidance import BUFFER
-from ..objective import OT, ObjectiveError
+from ..objective import OT, Objective, ObjectiveError
 from ..planning.free_space import SPACING, free_space_with
 from ..planning.planned_starts import (
     movable_coordinates,
@@ -85,6 +85,40 @@ def plan_path(
     return replace(best, seconds=seconds, findings=findings)
 
 
+def why_not_planned(spec: ProblemSpec) -> str:
+    """Return why there is no plan for a problem; empty: there may be one."""
+    for what, parts in (
+        ("mode switches", spec.switches),
+        ("contact forces", spec.contacts),
+        ("prescribed motions", spec.courses),
+    ):
+        if parts:
+            return (
+                f"plan() is for paths without {what}, and this problem has"
+                f" {len(parts)}: call solve()."
+            )
+    if not spec.is_certified:
+        return (
+            "plan() is for paths that keep distances between slices, and this problem"
+            " asks for none: call avoid_collisions() first, on a path with k_order of 1"
+            " or more."
+        )
+    if not _goal_objectives(spec):
+        return (
+            "plan() leads to goals, and no constraint of this problem is about one:"
+            " add an objective of type eq or ineq and order 0."
+        )
+    return ""
+
+
+def _goal_objectives(spec: ProblemSpec) -> tuple[Objective, ...]:
+    return tuple(
+        o
+        for o in spec.objectives
+        if o.type is not OT.sos and not o.feature.order and not o.is_avoidance
+    )
+
+
 def _posed_problem(spec: ProblemSpec) -> ProblemSpec:
     """Return the problem without costs, and without what it asks of velocities.
 
@@ -93,33 +127,9 @@ def _posed_problem(spec: ProblemSpec) -> ProblemSpec:
     Raises:
         ObjectiveError: see `plan_path`.
     """
-    for what, parts in (
-        ("mode switches", spec.switches),
-        ("contact forces", spec.contacts),
-        ("prescribed motions", spec.courses),
-    ):
-        if parts:
-            raise ObjectiveError(
-                f"plan() is for paths without {what}, and this problem has"
-                f" {len(parts)}: call solve()."
-            )
-    if not spec.is_certified:
-        raise ObjectiveError(
-            "plan() is for paths that keep distances between slices, and this problem"
-            " asks for none: call avoid_collisions() first, on a path with k_order of 1"
-            " or more."
-        )
-    objectives = tuple(
-        o
-        for o in spec.objectives
-        if o.type is not OT.sos and not o.feature.order and not o.is_avoidance
-    )
-    if not objectives:
-        raise ObjectiveError(
-            "plan() leads to goals, and no constraint of this problem is about one:"
-            " add an objective of type eq or ineq and order 0."
-        )
-    cache = ProblemCache(modes=spec.cache.modes)
+    if reason := why_not_planned(spec):
+        raise ObjectiveError(reason)
+    cache, objectives = ProblemCache(modes=spec.cache.modes), _goal_objectives(spec)
     return replace(spec, objectives=objectives, k_order=0, durations=(), cache=cache)
 
 

@@ -9,7 +9,12 @@ from posewise import FS, OT, ObjectiveError, Status
 from posewise.objectives.planning import rrt_connect
 from posewise.objectives.planning.free_space import free_space_with
 from posewise.objectives.planning.shortcuts import points_with_corners
-from posewise.objectives.problem_spec import mode_sequence, required_distances
+from posewise.objectives.problem_spec import (
+    initial_paths,
+    mode_sequence,
+    required_distances,
+)
+from posewise.objectives.solve import certified
 from posewise.solvers.deadline import TimeLimitReached
 
 MARGIN = 0.01
@@ -101,6 +106,26 @@ def test_without_a_way_the_path_ends_at_the_nearest_place(monkeypatch):
     assert solution.status is Status.NOT_FOUND and not solution.feasible
     assert "No way was found" in solution.message
     assert solution.keeps_distances and -0.4 < solution.path[-1, 0] < -0.11
+
+
+@pytest.mark.long
+def test_a_plan_is_returned_where_no_start_leads_to_a_path(monkeypatch):
+    def straight_again(spec, seed, start, path, goals):
+        return initial_paths(spec, 0, 1)[0], False
+
+    monkeypatch.setattr(certified, "free_start", lambda *_: None)
+    monkeypatch.setattr(certified, "_next_path", straight_again)
+    C = disc()
+    komo = pw.KOMO(C, 1, 24, 1)
+    komo.add_control_objective(1, 0.1)
+    komo.avoid_collisions(MARGIN)
+    komo.add_objective([1.0], FS.qItself, ["disc"], OT.eq, target=[0.5, 0.0])
+    assert not komo.solve(progress=False).feasible
+    solution = komo.solve(starts=2, progress=False)
+    assert solution.feasible and solution.start == 2
+    assert gap(komo, solution.path) >= 0.9 * MARGIN
+    komo.add_objective([1.0], FS.qItself, ["disc"], OT.eq, order=1)
+    assert not komo.solve(starts=2, progress=False).feasible, "it does not stop"
 
 
 @pytest.mark.long
