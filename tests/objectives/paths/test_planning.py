@@ -71,12 +71,14 @@ def test_a_detour_leads_round_the_wall():
     assert steps.sum() < 3.0, "made shorter"
 
 
+@pytest.mark.long
 def test_detours_are_deterministic_by_seed():
     first, again, other = (planned(across(), seed) for seed in (3, 3, 4))
     np.testing.assert_array_equal(first, again)
     assert np.abs(first - other).max() > 1e-3
 
 
+@pytest.mark.long
 def test_nothing_is_planned_where_the_way_is_free_or_shut():
     free = across(goal=(-0.5, 0.5))
     assert planned(free) is None
@@ -87,6 +89,7 @@ def test_nothing_is_planned_where_the_way_is_free_or_shut():
     assert planned(shut, max_rounds=30) is None
 
 
+@pytest.mark.long
 def test_what_a_path_does_not_move_stays():
     path = planned(across())
     C = disc()
@@ -94,6 +97,7 @@ def test_what_a_path_does_not_move_stays():
     np.testing.assert_array_equal(path[:, rest], np.tile(C.q[rest], (SLICES, 1)))
 
 
+@pytest.mark.long
 def test_motions_end_before_the_first_blocked_place(monkeypatch):
     """The disc, of radius 0.1 m, keeps 0.01 m from a wall of half 0.01 by 0.5 m."""
     spaces = []
@@ -140,6 +144,7 @@ def test_waypoints_are_kept():
     np.testing.assert_allclose(solution.path[middle, :2], way, atol=1e-3)
 
 
+@pytest.mark.long
 def test_shared_coordinates_of_attachments_stay():
     C = disc()
     C.add_frame("tray", position=[0.5, 0, -0.2], shape=pw.Box([0.4, 0.4, 0.1]))
@@ -170,6 +175,7 @@ def test_solves_begin_with_detours_where_a_straight_path_collides(seed):
     np.testing.assert_array_equal(solution.path, again.path)
 
 
+@pytest.mark.long
 def test_an_initial_path_that_passes_on_one_side_is_kept():
     komo = across()
     path = np.array(initial_paths(komo.spec, 0, 1)[0])
