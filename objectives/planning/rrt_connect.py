@@ -73,8 +73,9 @@ def rrt_connect(
                 trees, branches, samples.reshape(ROUNDS_PER_CALL, NUM_BRANCHES, -1)
             )
             trees, branches = growth.trees, growth.branches
-            if growth.junction[0] != NO_NODE_INDEX:
-                there, back = map(_path_to, (trees, trees), (0, 1), growth.junction)
+            junction = growth.junction.tolist()
+            if junction[0] != NO_NODE_INDEX:
+                there, back = map(_path_to, (trees, trees), (0, 1), junction)
                 return SearchResult(np.concatenate([there, back[-2::-1]]), 0.0)
             rounds += int(growth.rounds)
     except KeyboardInterrupt:
@@ -84,7 +85,7 @@ def rrt_connect(
 
 def _path_to(trees: Trees, tree: int, node: int) -> Float[np.ndarray, "n nq"]:
     """Return the configurations from a root of a tree to a node."""
-    indices = [int(node)]
+    indices = [node]
     while (parent := int(trees.parents[tree, indices[-1]])) != NO_NODE_INDEX:
         indices.append(parent)
     return np.asarray(trees.nodes[tree, indices[::-1]])

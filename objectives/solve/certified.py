@@ -85,7 +85,7 @@ def solve_in_sequence(
     if warm is not None and warm.fits(compiled):
         path, multipliers = warm.path(compiled), warm.multipliers(spec, compiled)
         penalty = warm.penalty(penalty)
-    else:
+    elif spec.is_certified:
         with _compiling_solver(compiled, path, settings.options):
             planned = free_start(spec, path, settings.seed)
         if planned is not None:
