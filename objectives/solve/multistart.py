@@ -232,7 +232,10 @@ def _planned(
     plan = solved_path_as_solution(
         spec, plan_path(spec, settings).x, settings.tolerance
     )
-    if not plan.feasible:
+    low, high = spec.config.limits
+    # A start far outside of its limits leads there through what is outside, too.
+    is_inside = ((low <= plan.path) & (plan.path <= high)).all()
+    if not (plan.feasible and is_inside):
         return []
     seconds, start = time.perf_counter() - began, len(solutions)
     return [replace(plan, seconds=seconds, start=start, findings=last.findings)]
