@@ -751,8 +751,9 @@ class KOMO:
             NOT_FOUND if no way was found, which does not prove that there is none.
 
         Raises:
-            ObjectiveError: without `avoid_collisions`, and for problems with mode
-                switches, contact forces or prescribed motions.
+            ObjectiveError: without `avoid_collisions`, for a start that is far outside
+                of its limits, and for problems with mode switches, contact forces or
+                prescribed motions.
         """
         with time_limit(check_max_time(max_time)):
             settings = make_settings(

@@ -73,9 +73,7 @@ def planned_path(
         seed: of the detours.
         max_rounds: of the search for each of them.
     """
-    low, high = spec.config.limits
-    excess = np.maximum(low - spec.config.q, spec.config.q - high)
-    if (excess > high - low).any():
+    if starts_far_outside(spec):
         return None
     modes = mode_sequence(spec)
     K = modes.world.tree.model.unnamed_kinematics
@@ -89,6 +87,16 @@ def planned_path(
         max_rounds,
     )
     return None if path is None else path[1:]
+
+
+def starts_far_outside(spec: ProblemSpec) -> bool:
+    """Return whether the start is as far outside of its limits as their range is wide.
+
+    So is one in degrees. All paths from there lead through what is outside, too.
+    """
+    low, high = spec.config.limits
+    excess = np.maximum(low - spec.config.q, spec.config.q - high)
+    return bool((excess > high - low).any())
 
 
 def is_on_equations(spec: ProblemSpec) -> bool:

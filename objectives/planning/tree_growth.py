@@ -27,7 +27,8 @@ NUM_BRANCHES = 32
 take three to seven times as long, others up to a quarter less."""
 NUM_CONNECTIONS = 6
 """Number of these that then grow on to the other tree, the nearest ones (count). The
-whole way there is checked, which costs most; few of them get through, more rarely."""
+whole way there is checked, which costs most, and few get through; with fewer, trees
+meet later."""
 MAX_BRANCH = 0.5
 """Longest branch towards a random configuration [rad, m]. Longer ones reach farther in
 open space and are blocked more often in narrow places."""

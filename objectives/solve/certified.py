@@ -134,8 +134,11 @@ def _compiling_solver(
         arguments = compiled.chain, compiled.data, x, nothing
         threads.append(Thread(target=solve_interruptible, args=arguments))
         threads[0].start()
-    yield
-    threads[0].join()
+    try:
+        yield
+    finally:
+        # Both use the state that solves of a problem share.
+        threads[0].join()
 
 
 def _check_start(spec: ProblemSpec) -> None:

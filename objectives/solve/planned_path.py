@@ -22,6 +22,7 @@ from ..planning.free_space import SPACING, free_space_with
 from ..planning.planned_starts import (
     movable_coordinates,
     passed_points,
+    starts_far_outside,
     turned_coordinates,
 )
 from ..planning.rrt_connect import MAX_ROUNDS, SearchResult, rrt_connect
@@ -102,6 +103,12 @@ def why_not_planned(spec: ProblemSpec) -> str:
             "plan() is for paths that keep distances between slices, and this problem"
             " asks for none: call avoid_collisions() first, on a path with k_order of 1"
             " or more."
+        )
+    if starts_far_outside(spec):
+        return (
+            "plan() leads through configurations within limits, and the start is far"
+            " outside of them: give angles in radians and lengths in metres, and see"
+            " Config.limits."
         )
     if not _goal_objectives(spec):
         return (

@@ -214,6 +214,13 @@ def test_a_plan_needs_a_goal():
         komo.plan(progress=False)
 
 
+def test_a_start_in_degrees_is_not_planned_from():
+    C = disc()
+    C.q = [-50.0, *C.q[1:]]
+    with pytest.warns(pw.ProblemWarning), pytest.raises(ObjectiveError, match="far"):
+        across(C).plan(progress=False)
+
+
 @pytest.mark.long
 def test_no_time_gives_the_initial_path_and_says_so():
     solution = across(disc()).plan(progress=False, max_time=1e-6)
