@@ -20,6 +20,7 @@ from posewise.robots.validation import integer
 
 from .komo import KOMO
 from .objective import ObjectiveError
+from .planning.planned_starts import compile_search
 from .problem_spec import certify_path, compile_chain, initial_paths
 from .solve.alternatives import resolve_alternatives
 from .solve.goal_starts import goal_paths
@@ -109,6 +110,7 @@ def _solve_once(problem: KOMO, count: int) -> None:
         path = initial_paths(spec, 0, 1)[0]
         if certify_path(spec, path) is not None:
             goal_paths(spec, compile_chain(spec), path, settings, lambda _: None)
+            compile_search(spec)
 
 
 def surrounded(C: Config, count: int) -> Config:

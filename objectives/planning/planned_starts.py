@@ -9,8 +9,15 @@ from posewise.robots.kinematics.manifold import difference
 from posewise.solvers.deadline import TimeLimitReached
 
 from ..objective import OT
-from ..problem_spec import ProblemSpec, mode_sequence, required_distances, whole_path
+from ..problem_spec import (
+    ProblemSpec,
+    initial_paths,
+    mode_sequence,
+    required_distances,
+    whole_path,
+)
 from .detours import with_detours
+from .free_space import free_space_with
 from .rrt_connect import MAX_ROUNDS
 
 MIN_DIFFERENCE = 1e-6
@@ -43,6 +50,16 @@ def free_start(
         return planned_path(spec, x, seed, FIRST_ROUNDS)
     except TimeLimitReached:
         return None  # the solve ends with the path that it has
+
+
+def compile_search(spec: ProblemSpec) -> None:
+    """Check one motion of each mode, by the program that searches for detours."""
+    q = whole_path(spec, np.array(initial_paths(spec, 0, 1)[0]))[:1]
+    K = mode_sequence(spec).world.tree.model.unnamed_kinematics
+    for part in required_distances(spec):
+        movable = movable_coordinates(spec, q)
+        space = free_space_with(K, part, part.required.min(0), q, movable)
+        space.reachable(q, q)
 
 
 def _is_straight(spec: ProblemSpec, x: Float[np.ndarray, "T nq"]) -> bool:

@@ -1,7 +1,5 @@
 """Values that vary between solves are data: nothing is compiled again."""
 
-import logging
-
 import jax
 import numpy as np
 import pytest
@@ -86,21 +84,6 @@ def warm():
     """Each kind of call once."""
     for call in CALLS.values():
         call(*reaching())
-
-
-@pytest.fixture
-def compiled(caplog):
-    """Return the messages about programs compiled so far in this test."""
-    caplog.set_level(logging.WARNING, "jax")
-    # For all threads, and not for this one alone as by `jax.log_compiles`.
-    before = jax.config.jax_log_compiles
-    jax.config.update("jax_log_compiles", True)
-    try:
-        yield lambda: [
-            r.getMessage() for r in caplog.records if "XLA comp" in r.getMessage()
-        ]
-    finally:
-        jax.config.update("jax_log_compiles", before)
 
 
 def test_compilations_are_seen(compiled):
