@@ -10,6 +10,7 @@ from posewise.robots.kinematics.manifold import difference, integrate
 
 from ..clearance.interval_distances import BATCH, FramePairs, interval_distances
 from ..clearance.motion_model import MotionPart
+from .coordinate_weights import coordinate_weights
 from .tree_growth import (
     NUM_BRANCHES,
     Branches,
@@ -22,8 +23,8 @@ from .tree_growth import (
 )
 
 SPACING = 0.06
-"""Largest change of a coordinate between two places of a motion that are checked [rad,
-m]. Thin obstacles hide between places that are farther apart."""
+"""Largest change, by its weight, of a coordinate between two places of a motion that
+are checked [rad, m]. Thin obstacles hide between places that are farther apart."""
 ROUNDS_PER_CALL = 16
 """Number of rounds in which trees grow until interrupts and deadlines are heard
 (count). More are heard later, fewer take more calls."""
@@ -47,8 +48,10 @@ class FreeSpace:
     """Coordinates in q that may move."""
     limits: Float[np.ndarray, "2 n"]
     """Lower and upper end of the range of these coordinates."""
+    weights: Float[np.ndarray, " nq"]
+    """Factor of each coordinate's difference in distances; see `coordinate_weights`."""
     spacing: float = SPACING
-    """Largest change of a coordinate between two checked places [rad, m]."""
+    """Largest weighted change of a coordinate between two checked places [rad, m]."""
 
     def sample(
         self, q: Float[np.ndarray, " nq"], count: int, rng: np.random.Generator
@@ -102,10 +105,8 @@ class FreeSpace:
         """
         required = np.full(len(self.pairs.params["margin"]), -np.inf)
         required[: len(self.required)] = self.required
-        weights = np.zeros(samples.shape[2])
-        weights[self.moving] = 1.0
         numbers = SpaceNumbers(
-            self.pairs.params, required, weights, np.asarray(self.spacing)
+            self.pairs.params, required, self.weights, np.asarray(self.spacing)
         )
         count = np.asarray(rounds, np.int32)
         return Growth(
@@ -167,5 +168,6 @@ def free_space_with(
     low = np.maximum(lower, ends[:, movable].min(0) - np.pi)
     high = np.minimum(upper, ends[:, movable].max(0) + np.pi)
     limits = np.stack([low, high])
-    space = FreeSpace(K, part.pairs, required, movable, limits, spacing)
+    weights = coordinate_weights(K, part.pairs, ends, movable)
+    space = FreeSpace(K, part.pairs, required, movable, limits, weights, spacing)
     return space.admitting(ends)

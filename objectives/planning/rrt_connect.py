@@ -21,6 +21,7 @@ from .tree_growth import (
     is_full,
     trees_from,
 )
+from .tree_samples import tree_samples
 
 MAX_ROUNDS = 1500
 """Rounds of planning (count), some seconds in a scene with a dozen obstacles.
@@ -68,7 +69,8 @@ def rrt_connect(
             check_deadline()
             if is_full(trees):
                 trees, branches = trees_from(start, goals), straight
-            samples = space.sample(start, ROUNDS_PER_CALL * NUM_BRANCHES, rng)
+            count = ROUNDS_PER_CALL * NUM_BRANCHES
+            samples = tree_samples(space, trees, start, count, rng)
             growth = space.grow(
                 trees, branches, samples.reshape(ROUNDS_PER_CALL, NUM_BRANCHES, -1)
             )

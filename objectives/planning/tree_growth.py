@@ -30,7 +30,8 @@ NUM_CONNECTIONS = 6
 whole way there is checked, which costs most, and few get through; with fewer, trees
 meet later."""
 MAX_BRANCH = 0.5
-"""Longest branch towards a random configuration [rad, m]. Longer ones reach farther in
+"""Largest weighted change of a coordinate on a branch towards a random configuration
+[rad, m]. Longer ones reach farther in
 open space and are blocked more often in narrow places."""
 MAX_NODES = 4096
 """Number of nodes of each tree at which a search begins again (count). With more, each
@@ -94,9 +95,9 @@ class SpaceNumbers(NamedTuple):
     required: Float[Array, " ends"]
     """Least distance of each pair of frames [m]; negative infinity: none."""
     weights: Float[Array, " nq"]
-    """Factor of the square of each coordinate's difference in distances."""
+    """Factor of each coordinate's difference in distances."""
     spacing: Float[Array, ""]
-    """Largest change of a coordinate between two checked places [rad, m]."""
+    """Largest weighted change of a coordinate between two checked places [rad, m]."""
 
 
 def _grow_trees(
@@ -123,6 +124,9 @@ def _grow_trees(
     """
     is_free = place_check(types, K, space.params, space.required)
     room = trees.nodes.shape[1] - len(branches.parent)
+    coordinate = np.array(K.tree.column_coordinate, int)
+    # Columns of quaternions, which no search moves, have no coordinate.
+    of_columns = gather(space.weights, np.maximum(coordinate, 0)) * (coordinate >= 0)
 
     def may_grow(growth: Growth) -> Array:
         is_apart = growth.junction[0] == NO_NODE_INDEX
@@ -132,7 +136,7 @@ def _grow_trees(
     def grow(growth: Growth) -> Growth:
         trees, branches, _, junction, rounds = growth
         step = difference(K.tree, branches.start, branches.target)
-        length = jnp.max(jnp.abs(step), 1)
+        length = jnp.max(jnp.abs(step) * of_columns.astype(step.dtype), 1)
         share = jnp.minimum(1.0, MAX_BRANCH / jnp.maximum(length, 1e-12))
         share = jnp.where(branches.is_connecting, 1.0, share)
         step = share[:, None].astype(step.dtype) * step
@@ -251,7 +255,7 @@ def _nearest(
             nodes, (first, jnp.zeros_like(first)), (NODE_CHUNK_SIZE, nodes.shape[1])
         )
         square: Any = sum(
-            weights[i] * (rows[None, :, i] - targets[:, None, i]) ** 2
+            (weights[i] * (rows[None, :, i] - targets[:, None, i])) ** 2
             for i in range(nodes.shape[1])
         )
         number = first + jnp.arange(NODE_CHUNK_SIZE, dtype=first.dtype)

@@ -104,7 +104,8 @@ def test_bodies_stand_out_of_reach_of_the_robot():
 
 @pytest.mark.long
 def test_what_is_prepared_compiles_nothing(compiled):
-    pw.prepare(path(slider([BOX])), bodies=4, progress=False)
+    # Other tests ask for smaller programs of two slices, and leave them uncompiled.
+    pw.prepare(path(slider([BOX]), slices=4), bodies=4, progress=False)
     before = len(compiled())
     assert before
     hull = pw.Convex(np.random.default_rng(0).normal(size=(9, 3)) * 0.1)
@@ -112,7 +113,7 @@ def test_what_is_prepared_compiles_nothing(compiled):
         C = slider()
         for k, shape in enumerate(shapes):
             C.add_frame(f"thing {k}", position=[1, 1, -1], shape=shape)
-        solution = path(C).solve(progress=False)
+        solution = path(C, slices=4).solve(progress=False)
         assert solution.feasible and compiled()[before:] == []
 
 
