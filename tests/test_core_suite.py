@@ -9,16 +9,16 @@ from suite.longest_first import KEY, LongestFirst
 
 
 class Case:
-    """A collected case with marks."""
+    """A collected case with marks, and what `sampled` is given."""
 
-    def __init__(self, nodeid: str, *marks: str):
-        self.nodeid, self.marks = nodeid, set(marks)
+    def __init__(self, nodeid: str, *marks: str, args: tuple[str, ...] = ()):
+        self.nodeid, self.marks, self.args = nodeid, set(marks), args
 
     def iter_markers(self, name):
         return [name] * (name in self.marks)
 
     def get_closest_marker(self, name):
-        return name if name in self.marks else None
+        return SimpleNamespace(args=self.args) if name in self.marks else None
 
     def add_marker(self, name):
         self.marks.add(name)
@@ -43,6 +43,34 @@ def test_one_case_of_each_function_and_the_edges_are_core():
     assert (
         core_cases([Case("a.py::test_l", "long"), Case("a.py::test_s", "slow")]) == []
     )
+
+
+def kept_cases(cases: list[Case]) -> list[str]:
+    mark_core(cases)
+    return [case.nodeid for case in cases if "slow" not in case.marks]
+
+
+def test_of_a_sampled_test_one_case_is_not_slow():
+    names = [f"a.py::test_many[{k}]" for k in range(50)]
+    core = core_cases([Case(name) for name in names])
+    edge = Case("a.py::test_many[edge]", "edge", "sampled")
+    many = [*(Case(name, "sampled") for name in names), edge]
+    assert {*kept_cases(many)} == {*core, edge.nodeid}
+    assert {*core_cases(many)} == {*core, edge.nodeid}
+    long = [Case(name, "sampled", "long") for name in names]
+    assert kept_cases(long) == core and core_cases(long) == []
+    assert kept_cases([Case("a.py::test_single", "sampled")]) == ["a.py::test_single"]
+    some = [Case(name, *["sampled"] * (name > names[9])) for name in names]
+    assert {*kept_cases(some)} == {*core, *(n for n in names if n <= names[9])}
+
+
+def test_the_case_that_sampled_names_stays():
+    names = [f"a.py::test_many[{k}-0]" for k in range(50)]
+    long = [Case(name, "sampled", "long", args=("7-0",)) for name in names]
+    assert kept_cases(long) == ["a.py::test_many[7-0]"]
+    # Where it is slow or was not collected, the hash chooses.
+    other = [Case(name, "sampled", "long", args=("none",)) for name in names]
+    assert kept_cases(other) == core_cases([Case(name) for name in names])
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,7 @@ def files(places: list[Path]) -> list[Path]:
     return [f for f in out if f.resolve() == f]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("folder", [*FOLDERS, "."])
 def test_prose_keeps_the_rules(folder):
     places = [ROOT / folder] if folder != "." else sorted(ROOT.glob("*.md"))

@@ -44,6 +44,7 @@ def distance_outside(body, points):
     return np.maximum(np.abs(local) - body.core.half, 0).max(-1)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("swap", [False, True])
 @pytest.mark.parametrize("gap", [1e-4, 0.05, -1e-3])
 def test_parallel_faces(gap, swap):

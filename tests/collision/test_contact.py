@@ -76,6 +76,7 @@ def tolerance(case: dict) -> float:
     return 1e-5 if case["regime"] == "deep" else 1e-6 + case["ref_gap"]
 
 
+@pytest.mark.sampled
 @pytest.mark.long
 @every_pair
 def test_reference_cases(cores):
@@ -198,6 +199,7 @@ IN_FLOAT32 = [
 
 
 @pytest.mark.long
+@pytest.mark.sampled
 @pytest.mark.parametrize("cores", IN_FLOAT32, ids=lambda c: pair_name(c))
 def test_float32(cores):
     """Distances, points, normals and derivatives stay float32 and near float64's."""

@@ -80,6 +80,7 @@ def test_derivatives_are_finite_differences(cores, sizes):
         assert bad.mean() <= few, (name, [(i, error[i]) for i in np.nonzero(bad)[0]])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "cores", [(Segment, Segment), (Segment, Box), (Box, Box)], ids=pair_name
 )
@@ -146,6 +147,7 @@ def test_hessian_of_two_balls():
     np.testing.assert_allclose(jax.jit(jax.hessian(distance))(p), expected, atol=1e-12)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "cores", [(Segment, Box), (Box, Box), (BoxPlusEllipsoid, HalfSpace)], ids=pair_name
 )

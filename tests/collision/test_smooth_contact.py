@@ -48,6 +48,7 @@ def soft_distance(a, b, da=None, db=None, tau=TAU):
     return jax.tree.map(np.asarray, out)
 
 
+@pytest.mark.sampled
 @every_pair
 def test_smooth_distance_is_below_the_exact_one_by_at_most_the_bound(cores):
     a, b = random_pairs(cores, seed=5)

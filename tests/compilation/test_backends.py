@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 SCRIPT = Path(__file__).parents[1] / "processes" / "backend.py"
 

@@ -56,6 +56,7 @@ def test_without_a_folder_nothing_is_kept(tmp_path):
 
 @pytest.mark.long
 @needs_owners
+@pytest.mark.sampled
 @pytest.mark.parametrize("mode", [0o777, 0o770, 0o1777])
 def test_a_folder_that_others_can_write_is_refused(tmp_path, mode):
     tmp_path.chmod(mode)

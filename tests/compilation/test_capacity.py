@@ -40,6 +40,7 @@ SCENES = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("least", [MIN_NAMED_SIZE, MIN_WORLD_SIZE])
 @pytest.mark.parametrize("rows", [False, True])
 def test_all_pairs_fit_in_after_any_other_scene(least, rows):

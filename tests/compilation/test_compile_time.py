@@ -102,7 +102,7 @@ def test_bodies_stand_out_of_reach_of_the_robot():
     assert not C.collisions(10.0)[1:]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_what_is_prepared_compiles_nothing(compiled):
     # Other tests ask for smaller programs of two slices, and leave them uncompiled.
     pw.prepare(path(slider([BOX]), slices=4), bodies=4, progress=False)

@@ -99,6 +99,7 @@ print(float(np.sum([np.abs(a).sum() for a in out])))
 
 
 @pytest.mark.long
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", ["det", "eigh"])
 def test_programs_that_call_lapack_run_in_the_next_process(name, tmp_path):
     words = [sys.executable, "-c", LAPACK, str(tmp_path), name]
@@ -137,7 +138,7 @@ def test_programs_of_the_cache_of_jax_are_compiled_again(tmp_path):
         assert [r["path"] for r in again] == [r["path"] for r in first]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_next_process_compiles_nothing(tmp_path):
     run = partial(solve_in_process, tmp_path)
     first = run(0.0)

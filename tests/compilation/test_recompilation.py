@@ -172,6 +172,7 @@ FUNCTION_CALLS = {
 
 
 @pytest.mark.long
+@pytest.mark.sampled
 @pytest.mark.parametrize("call", FUNCTION_CALLS)
 def test_functions_of_a_target_share_their_programs(compiled, call):
     """Without jit, a second call and a second function compile nothing."""

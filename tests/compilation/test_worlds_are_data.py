@@ -130,7 +130,7 @@ def reaching(C: pw.Config) -> pw.KOMO:
     return komo
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_problems_of_a_batch_may_have_different_scenes(warm):
     # The last one has more than 64 frames.
     scenes = ["box", "hull cylinder sphere", "plane", "table box", "box " * 60]
@@ -196,7 +196,7 @@ def warm_placement():
     placement(table_scene("hull+cylinder+box", "hull+box cylinder+hull+box box", 3))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TABLES)
 def test_other_objects_compile_nothing(warm_placement, compiled, name):
     assert placement(table_scene(*TABLES[name])).feasible

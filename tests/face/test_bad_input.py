@@ -456,6 +456,7 @@ def test_unreachable_targets_are_infeasible():
     assert np.isfinite(solution.path).all()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("starts", [1, 3])
 @pytest.mark.parametrize("kind", OT)
 def test_nan_at_the_start_is_bad_input(kind, starts):
@@ -471,6 +472,7 @@ def test_nan_at_the_start_is_bad_input(kind, starts):
     assert "BAD_INPUT" in solution.report()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("starts", [1, 3])
 def test_nan_on_the_way_keeps_the_last_finite_path(starts):
     C = world()

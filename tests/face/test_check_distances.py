@@ -75,6 +75,7 @@ CASES = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("case", CASES)
 def test_distances_on_the_whole_path(write_problem, capsys, case):
     keys, rows, times, pieces = CASES[case]
@@ -242,7 +243,7 @@ objectives:
 """
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_solve_that_fails_is_not_told_certified(write_problem, capsys):
     file = write_problem(STUCK)
     with pytest.warns(ProblemWarning, match="outside of the limits: cart is 0.4 m"):

@@ -84,6 +84,7 @@ def write(file, path, header=HEADER):
     return str(file)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("case", CASES)
 def test_motions(write_problem, capsys, case):
     path, pieces = CASES[case]

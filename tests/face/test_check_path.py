@@ -75,6 +75,7 @@ WRITERS = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("name", WRITERS)
 def test_paths_in_each_format(write_problem, capsys, case, name):
@@ -196,7 +197,7 @@ def test_carried_objects_move_along(write_problem, capsys):
     )
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_scenes_of_moveit(write_problem, tmp_path, capsys):
     scene = {
         "world": {
@@ -228,6 +229,7 @@ def test_scenes_of_moveit(write_problem, tmp_path, capsys):
     assert "--robot robot.urdf" in capsys.readouterr().err
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("depth, code", [(2e-5, 0), (2e-3, 1)])
 @pytest.mark.parametrize("where", ["start", "goal"])
 def test_starts_and_goals_inside_of_a_margin(

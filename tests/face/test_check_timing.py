@@ -54,6 +54,7 @@ def save(solution, file, timing):
 
 
 @pytest.mark.long
+@pytest.mark.sampled
 @pytest.mark.parametrize("suffix", FORMATS)
 @pytest.mark.parametrize("timing", ["plain", "rounded", "retimed"])
 def test_what_a_solution_writes_passes(solved, tmp_path, capsys, timing, suffix):
@@ -78,6 +79,7 @@ def test_what_a_solution_writes_passes(solved, tmp_path, capsys, timing, suffix)
 
 
 @pytest.mark.long
+@pytest.mark.sampled
 @pytest.mark.parametrize("timing", ["rounded", "retimed"])
 @pytest.mark.parametrize(
     ("old", "new", "line"),

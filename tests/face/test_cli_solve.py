@@ -158,6 +158,7 @@ objectives:
 """
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("suffix", ["csv", "npz", "json"])
 def test_a_path_is_written_over_time(write_problem, suffix, capsys):
     file = write_problem(MOVING)

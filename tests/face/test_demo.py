@@ -53,6 +53,7 @@ def check_reached(scene, q) -> None:
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore:.*mesh.*:UserWarning")
+@pytest.mark.sampled("panda")
 @pytest.mark.parametrize(
     "name",
     [
@@ -104,6 +105,7 @@ def test_a_shelf_in_the_way_is_avoided():
     assert clearance(around.path) > 0.0195
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_box_stands_on_the_region(seed):
     C = placement_world()
@@ -123,7 +125,7 @@ def test_the_box_stands_on_the_region(seed):
     assert np.ptp(np.sort(seen[:, 2])[:4]) < 1e-3
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_command_prints_a_table_and_writes_pictures(tmp_path):
     run = subprocess.run(
         [

@@ -590,6 +590,7 @@ MISTAKES = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_mistake_is_told_with_its_remedy(name, tmp_path):
     case = MISTAKES[name]

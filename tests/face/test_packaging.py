@@ -110,10 +110,21 @@ LONG_PAGES = (
     "again balance contacts controller grasping learning service solver".split()
 )
 """Pages whose examples compile for long; the site's pictures run the first ones."""
+FIRST_PAGES = ("README", "index", "conventions")
+"""Pages that a user begins with."""
 
 
-@pytest.mark.parametrize("is_long", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_snippets_of_all_pages_run(is_long, tmp_path):
+def kind_of(page: str) -> str:
+    if page in FIRST_PAGES:
+        return "first"
+    return "long" if page in LONG_PAGES else "other"
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["first", *(pytest.param(k, marks=pytest.mark.slow) for k in ("other", "long"))],
+)
+def test_snippets_of_all_pages_run(kind, tmp_path):
     """In one process, for the sake of what it has compiled; each page by itself."""
     pages = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
     every = {page.stem: snippets(page) for page in pages}
@@ -121,7 +132,7 @@ def test_snippets_of_all_pages_run(is_long, tmp_path):
     expected = {"README", "index", "idea", "coming_from", *LONG_PAGES}
     expected |= {*(guide + " states bddl your_robot").split()}
     assert expected <= {name for name, code in every.items() if code}
-    programs = {k: code for k, code in every.items() if (k in LONG_PAGES) == is_long}
+    programs = {k: code for k, code in every.items() if kind_of(k) == kind}
     file = tmp_path / "programs.json"
     file.write_text(json.dumps(programs))
     out = python(

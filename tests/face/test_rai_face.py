@@ -53,6 +53,7 @@ def compare(ours, theirs, where=""):
 
 @needs_robotic
 @pytest.mark.long
+@pytest.mark.sampled
 @pytest.mark.parametrize("snippet", GEOMETRY, ids=lambda s: s.__name__)
 def test_geometry_equals_robotics(snippet, theirs):
     compare(plain(snippet(ry)), theirs[snippet.__name__])
@@ -60,6 +61,7 @@ def test_geometry_equals_robotics(snippet, theirs):
 
 @needs_robotic
 @pytest.mark.long
+@pytest.mark.sampled("inverse_kinematics")
 @pytest.mark.parametrize("snippet", SOLVES, ids=lambda s: s.__name__)
 def test_solutions_are_as_good_as_robotics(snippet, theirs):
     ours, rai = snippet(ry), theirs[snippet.__name__]

@@ -173,6 +173,7 @@ def between_posts(several: bool) -> pw.Config:
 
 
 @pytest.mark.long
+@pytest.mark.sampled
 @pytest.mark.parametrize("several", [False, True])
 @pytest.mark.parametrize(
     "kind, target, scale, told",
@@ -235,6 +236,7 @@ PAIRED = [
 
 
 @pytest.mark.long
+@pytest.mark.sampled("distance1")
 @pytest.mark.parametrize("symbol", PAIRED, ids=lambda s: s.name)
 def test_jacobians_of_pairs(symbol):
     """Jacobians equal finite differences and autodiff, apart and in penetration."""
@@ -251,6 +253,7 @@ def test_jacobians_of_pairs(symbol):
         np.testing.assert_allclose(J, differences, atol=2e-6)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "symbol, ends", [(FS.distance, ["rod", "brick"]), (FS.accumulatedCollisions, [])]
 )
@@ -278,6 +281,7 @@ def test_ignored_pairs_no_longer_count_in_features():
     assert hit > 0.01 and left == pytest.approx(total - hit, abs=1e-9)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize(
     "symbol, ends", [(FS.negDistance, ["rod", "brick"]), (FS.accumulatedCollisions, [])]
@@ -363,16 +367,9 @@ def test_the_seed_notebook_scene():
 BATCHES = [(None, None), (0, None), (None, 0), (0, 0)]
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(
-    "lanes, slices, several",
-    [
-        (*BATCHES[3], False),
-        # ten seconds to a minute each
-        *(pytest.param(*axes, False, marks=pytest.mark.slow) for axes in BATCHES[:3]),
-        *(pytest.param(*axes, True, marks=pytest.mark.slow) for axes in BATCHES),
-    ],
-)
+@pytest.mark.slow  # ten seconds to a minute each
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("lanes, slices", BATCHES)
 def test_sums_of_many_worlds_and_slices_are_those_of_each(lanes, slices, several):
     C = scene_of_unions() if several else scene()
     g = FS.accumulatedCollisions.on([], margin=0.3).bind(C)
@@ -405,6 +402,7 @@ def test_sums_of_many_worlds_and_slices_are_those_of_each(lanes, slices, several
 
 
 @pytest.mark.long
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", [pw.OT.eq, pw.OT.ineq, pw.OT.sos])
 def test_other_solvers_get_the_sum_itself(kind):
     """As an equation, a gap would be violated where nothing collides."""
@@ -426,6 +424,7 @@ def test_other_solvers_get_the_sum_itself(kind):
 MARGINS = [(0.2, 0.05), (0.05, 0.2), (0.1, -0.02), (0.1, None)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("smoothing", [0.0, 0.01])
 @pytest.mark.parametrize("margin, self_margin", MARGINS)
 def test_margins_of_own_links_and_of_the_world(margin, self_margin, smoothing):
@@ -457,6 +456,7 @@ def test_margins_of_own_links_and_of_the_world(margin, self_margin, smoothing):
             assert C.collisions(margin, self_margin) == expected
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("balls", [3, 18, 40])
 def test_sums_of_many_pairs_count_every_pair(balls):
     """There are 3, 153 or 780 pairs, whose balls are compared 128 pairs at a time."""

@@ -155,7 +155,7 @@ def to_gap(C, feature) -> pw.KOMO:
     return komo
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_every_solve_uses_the_present_number():
     C = slide()
     feature = pw.Feature(reads_global, ["tip"])

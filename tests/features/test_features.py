@@ -104,16 +104,9 @@ def fast_arm():
     return Model(tuple(frames))
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("scene", "part"),
-    [
-        ("planar3", "o0"),
-        pytest.param("planar3", "o12", marks=pytest.mark.slow),
-        ("freebodies", "o12"),
-        pytest.param("freebodies", "o0", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("part", ["o0", "o12"])
+@pytest.mark.parametrize("scene", ["planar3", "freebodies"])
 def test_reference_rows(scene, part):
     """All rows equal rai's where rai is right; known defects are listed."""
     d = reference(f"features/oracle_{scene}_{part}_0.json")
@@ -226,6 +219,7 @@ PUSHES = {symbol.name for symbol in PUSHING}
 
 
 @pytest.mark.long
+@pytest.mark.sampled
 @pytest.mark.parametrize("symbol", symbols(PUSHES - {"physics", "slidingFriction"}))
 def test_jacobian_equals_autodiff_and_differences(symbol):
     C = prepared(symbol)
@@ -264,6 +258,7 @@ QUICK = {
 """One symbol of each sort."""
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("symbol", symbols({symbol.name for symbol in FS} - QUICK))
 def test_jit_vmap_grad_and_float32(symbol):
     C = prepared(symbol, seed=0 if symbol is FS.qQuaternionNorms else 1)
@@ -289,6 +284,7 @@ def test_jit_vmap_grad_and_float32(symbol):
     np.testing.assert_allclose(single, y, atol=2e-4, rtol=2e-4)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "symbol", symbols(PUSHES - {"frictionCone", "slidingFriction"})
 )
@@ -317,6 +313,7 @@ def test_derivatives_are_finite_where_frames_coincide(symbol):
 
 
 @pytest.mark.long
+@pytest.mark.sampled("0")
 @pytest.mark.parametrize("order", [0, 1, 2])
 def test_own_function_of_poses(order):
     C = random_tree(2, joints=5, types=LIVELY)
@@ -351,6 +348,7 @@ def test_scale_and_target_follow_differencing():
 
 
 @pytest.mark.long
+@pytest.mark.sampled("FS.transAccelerations-2")
 @pytest.mark.parametrize(
     ("symbol", "order"),
     [
@@ -470,6 +468,7 @@ def surface(shape, rng) -> np.ndarray:
             return vertices
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("axis", [0, -1])
 def test_amin_and_amax_share_their_derivative_among_ties(axis):
     x = jnp.array([[3.0, 1, 1], [0, 2, -jnp.inf], [3, 2, 5]])

@@ -41,6 +41,7 @@ def compared(komo: pw.KOMO, path: np.ndarray, atol: float) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.sampled("1")
 @pytest.mark.parametrize("seed", range(3))
 def test_vectors(seed):
     """One problem has all symbols, orders and forms of scales."""

@@ -27,6 +27,7 @@ def as_target(symbol, quaternion) -> list[float]:
     return [*place, *quaternion]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("symbol", SYMBOLS)
 @pytest.mark.parametrize("length", [1e-6, 0.5, 1.0, 300.0])
 def test_targets_of_any_length(symbol, length):

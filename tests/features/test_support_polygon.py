@@ -110,6 +110,7 @@ FEET = ["left_foot", "right_foot"]
 
 
 @pytest.mark.long
+@pytest.mark.sampled("mesh")
 @pytest.mark.parametrize("name", foot_shapes())
 def test_of_a_biped(name):
     shape, sole = foot_shapes()[name]

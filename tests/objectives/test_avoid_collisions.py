@@ -156,6 +156,7 @@ def test_batches_are_certified_in_each_world_and_for_each_target():
 
 
 @pytest.mark.long
+@pytest.mark.sampled("checkpoint_dir")
 @pytest.mark.parametrize("name", ["mesh", "checkpoint_dir"])
 def test_batches_say_what_certified_solves_do_not_have(name, tmp_path):
     given = {"mesh": jax.make_mesh((1,), ("a",)), "checkpoint_dir": tmp_path}[name]
@@ -167,7 +168,7 @@ def test_batches_say_what_certified_solves_do_not_have(name, tmp_path):
     assert found[0].feasible
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_an_interrupt_ends_all_starts_and_problems(accepts_interrupts):
     def stop(progress):
         if progress.iterations > 1:
@@ -230,6 +231,7 @@ def two_links() -> pw.Config:
 
 
 @pytest.mark.long
+@pytest.mark.sampled
 @pytest.mark.parametrize("own, other", [(0.05, 0.0), (0.0, 0.05), (0.2, 0.1)])
 def test_links_of_one_robot_have_a_margin_of_their_own(own, other):
     C = two_links()
@@ -255,6 +257,7 @@ SHORT = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("case", SHORT)
 def test_links_that_cannot_keep_a_margin_are_told_with_the_remedy(case):
     frames, distance, is_told = SHORT[case]
@@ -305,6 +308,7 @@ def check_values(komo, x, fraction, rows) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.sampled
 @pytest.mark.parametrize("fraction", [0.5, 0.2])
 def test_rows_between_slices_and_their_derivatives_by_coordinates(fraction):
     komo = mixed_rows(fraction)
@@ -396,6 +400,7 @@ def test_a_slice_between_two_that_may_touch_is_judged_by_itself():
 
 
 @pytest.mark.long
+@pytest.mark.sampled
 @pytest.mark.parametrize("allowed", [[], [("ball", "table", [0.0, 0.5])]])
 def test_touching_at_other_times_is_a_violation(allowed):
     komo = landing(margin=0.0, allow=allowed)
@@ -464,7 +469,7 @@ def carry(slices: int = 8, allow=(*RESTING, *GRASPED), end=3.0, **options) -> pw
     return komo
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("end", [2.0, 3.0])
 def test_carried_objects_keep_clear_too(end):
     """Also where the last mode begins in the last slice."""

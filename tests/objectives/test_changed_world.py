@@ -40,6 +40,7 @@ CHANGES = {
 
 
 @pytest.mark.long
+@pytest.mark.sampled
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_counts_in_a_problem_that_was_made_before(change):
     C, D = world(), world()

@@ -184,6 +184,7 @@ def test_errors_name_what_is_wrong(given, match):
         run(**given)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("damage", [b"", None])
 def test_a_broken_file_is_named(tmp_path, damage):
     run(tmp_path, TARGETS[:2])

@@ -62,6 +62,7 @@ SEEDS = [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2,
 
 
 @pytest.mark.long
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", SEEDS)
 def test_balls_and_capsules_of_random_trees(seed):
     """Mimics, prismatic, planar and ball joints; several shapes a link."""
@@ -107,7 +108,7 @@ def test_boxes_cylinders_and_hulls(seed):
     check(bounds, least_contacts(C, path, pairs, 60), 1.0, 1e-2)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_bounds_at_rest_are_distances():
     """So are those of a batch in which another place moves."""
     C = solid_world(0, random_solid, 4, more=True)

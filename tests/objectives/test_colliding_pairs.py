@@ -21,6 +21,7 @@ def blocked(symbol, frames=(), **options) -> pw.objectives.solution.Solution:
 
 
 @pytest.mark.long
+@pytest.mark.sampled
 @pytest.mark.parametrize("symbol", [FS.accumulatedCollisions, FS.collisionRows])
 def test_pairs_of_the_worst_slice_are_named(symbol):
     solution = blocked(symbol, margin=0.05)

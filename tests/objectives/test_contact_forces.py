@@ -46,6 +46,7 @@ def resting(C: pw.Config) -> pw.KOMO:
     return komo
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("degrees", "rests"), [(0, True), (24, True), (29, False)])
 def test_a_block_rests_where_friction_holds_it(degrees, rests):
     solution = resting(slope(degrees)).solve()
@@ -357,6 +358,7 @@ LAWS = [
 ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("symbol", "options", "want"), LAWS, ids=lambda x: str(x)[:20])
 def test_laws_of_contact_by_hand(symbol, options, want):
     """The box has slid by 1 cm in 0.1 s; seen from the ground, forces turn round."""
@@ -410,6 +412,7 @@ SHAPES = {
 COSTLY = ("hull", "cylinder", "ellipsoid")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "name",
     [pytest.param(n, marks=[pytest.mark.slow] * (n in COSTLY)) for n in SHAPES],

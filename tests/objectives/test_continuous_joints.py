@@ -133,6 +133,7 @@ def travel(solution, start):
     return np.abs(np.diff(np.vstack([start, solution.path]), axis=0)).sum(0)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("bend", [3.1, 0.0])
 def test_point_to_point_takes_the_shorter_way(C, bend):
     C.q = start = np.array([3.1, bend, 0.0])
@@ -143,6 +144,7 @@ def test_point_to_point_takes_the_shorter_way(C, bend):
     np.testing.assert_allclose(solution.q[0], TURN - 3.1, atol=1e-3)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("symbol", [FS.qItself, FS.qHome])
 @pytest.mark.parametrize("scale", [10.0, [10.0, 0, 0], [[0.0, 0, 7], [10, 0, 0]]])
 def test_targets_of_own_problems(C, symbol, scale):
@@ -163,6 +165,7 @@ def test_home_costs_pull_the_shorter_way():
     np.testing.assert_allclose(komo.solve().q, [TURN - 3.1], atol=1e-4)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("start", [0.2, 3.0])
 def test_inequalities_count_turns(start):
     C = hinge()

@@ -46,6 +46,7 @@ BALLS = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("case", BALLS)
 def test_features_and_worlds_have_the_frame_where_it_is(case):
     C = disc(**BALLS[case])

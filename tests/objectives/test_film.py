@@ -57,6 +57,7 @@ def test_the_side_from_which_it_is_seen(view, x):
     assert abs(red(made, made.axes[0])[0] - x) < 0.04
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("slices", "T", "shown"),
     [(6, 3, [0, 1, 2]), (1, 3, [2]), ([2, 0, -1], 3, [2, 0, 2]), (2, 9, [0, 8])],

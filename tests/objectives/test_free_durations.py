@@ -39,6 +39,7 @@ def racing(C, goal, slices=40, phases=1, duration=2.0, weight=0.1, **limits):
 
 
 @pytest.mark.long
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("distance", "velocity", "acceleration"),
     [(1.0, 1.0, 4.0), (1.0, np.inf, 4.0), (3.0, 0.8, 1.0), (-0.2, 2.0, 1.5)],

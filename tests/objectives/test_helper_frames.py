@@ -50,6 +50,7 @@ def test_a_stable_helper_has_one_value_and_only_the_problem_has_it():
     )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("stable", [True, False])
 def test_a_helper_that_is_not_stable_moves_by_slices(stable):
     C = kitchen()
@@ -136,6 +137,7 @@ def test_helpers_stand_still_in_a_phase():
     np.testing.assert_allclose(end, sol.path[1], atol=1e-12)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("phase", [-1, 2, 0.5, "one"])
 def test_phases_that_do_not_exist(waypoints, phase):
     with pytest.raises(pw.ObjectiveError, match="phase is .*, expected 0 to 1"):

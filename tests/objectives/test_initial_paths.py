@@ -17,7 +17,7 @@ ONE_STEP = dict(max_iterations=1, progress=False)
 """Ends at the initial path, or one step away from it."""
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_each_problem_is_solved_from_its_path():
     komo, goal = reaching(slices=SLICES)
     worlds = [arm(radius=0.05 * k) for k in (1, 2, 3)]

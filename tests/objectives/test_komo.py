@@ -52,6 +52,7 @@ def test_times_that_select_nothing_are_an_error(times):
         select_slices(times, 4, 8, "it")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("order", [0, 1, 2])
 def test_control_costs_are_discrete_time_integrals(order):
     C = chain()
@@ -289,6 +290,7 @@ def test_same_seed_same_bits_and_the_world_stays_as_it_is():
 NO_ROWS = FS.jointLimits, FS.velocityLimits, FS.qQuaternionNorms
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("with_others", [True, False])
 def test_features_that_have_no_rows(with_others):
     C = pw.Config()
@@ -325,7 +327,7 @@ def test_plot_has_a_line_for_each_coordinate(tmp_path):
     assert (tmp_path / "path.png").stat().st_size > 5000
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_float32_without_jax_settings():
     """Without any JAX setting a solve is feasible within the same tolerance."""
     code = """

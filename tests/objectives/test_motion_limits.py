@@ -35,6 +35,7 @@ def rates(solution, C, order):
     return np.diff(path, n=order, axis=0) / tau**order
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("limits", "k_order"),
     [

@@ -44,6 +44,7 @@ def carrying() -> pw.KOMO:
     return komo
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("build", [mixed, carrying])
 def test_rows_and_jacobian(build):
     komo = build()
@@ -140,6 +141,7 @@ def by_scipy(nlp: pw.NLP, method: str) -> np.ndarray:
 
 
 @pytest.mark.long
+@pytest.mark.sampled("IK")
 @pytest.mark.parametrize(
     ("build", "method"),
     [

@@ -42,6 +42,7 @@ def around_the_ball(q: list, cost: float, seconds: float) -> pw.KOMO:
 
 
 @pytest.mark.long
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("cost", "seconds", "q"),
     [
@@ -58,6 +59,7 @@ def test_a_path_that_is_clear_is_not_lost_to_its_cost(cost, seconds, q):
     assert komo.solve(starts=8, progress=False).feasible
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("cost", [0.1, 1.0, 10.0, 100.0])
 def test_inverse_kinematics_succeeds_at_any_weight_of_home(cost):
     C = world(komo_scenes()["panda7"]())

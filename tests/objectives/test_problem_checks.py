@@ -283,6 +283,7 @@ REACH = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("case", REACH)
 def test_farther_than_the_arm_reaches(case):
     symbol, frames, target, scale = REACH[case]

@@ -169,6 +169,7 @@ def world_of(seed: int) -> str:
     return str(rng.choice([*WORLDS], p=SHARES))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed, name", [*enumerate([*WORLDS][:5])])
 def test_random_problems(seed, name):
     run_strictly(seed, name, 2, Counter())

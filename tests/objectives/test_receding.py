@@ -39,6 +39,7 @@ MOVES = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", MOVES)
 def test_a_frame_that_moves_is_data(name):
     C = crane()

@@ -238,6 +238,7 @@ def test_turning_points_do_not_slow_a_path_without_limits_of_acceleration(accele
     assert np.abs(got.velocities).max() <= 2.8 * (1 + 1e-6)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("given", [{}, {"velocity": 3.0}, {"acceleration": 30.0}])
 def test_limits_of_the_problem_count_unless_others_are_given(given):
     C = pw.Config()

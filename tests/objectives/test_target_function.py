@@ -70,6 +70,7 @@ DERIVATIVES = {
 
 
 @pytest.mark.long
+@pytest.mark.sampled("jvp-False")
 @pytest.mark.parametrize(
     ("how", "is_jitted"),
     [
@@ -90,10 +91,8 @@ def test_derivatives_are_nan_out_of_reach(reach, how, is_jitted):
         assert np.isnan(got[..., :2]).all()
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(
-    "how", [pytest.param("jacfwd", marks=pytest.mark.slow), "jacrev"]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["jacfwd", "jacrev"])
 def test_a_bad_target_of_a_batch_spoils_no_other(reach, how):
     batch = np.array([GOOD, FAR, UNKNOWN, NEAR])
     derivative = getattr(jax, how)(reach, has_aux=True)
@@ -149,6 +148,7 @@ def test_a_status_has_no_tangent(reach):
 
 
 @pytest.mark.long
+@pytest.mark.sampled
 @pytest.mark.parametrize("iterations", [1, 2, 4, 500])
 def test_converged_means_an_exact_solution(iterations):
     komo, tip = reaching()
@@ -184,7 +184,7 @@ def test_a_stationary_point_that_is_no_minimum_is_not_converged():
     assert is_minimum or np.isnan(slope[0, 0, :2]).all()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_kinks_and_flat_costs_have_the_derivatives_of_sensitivity():
     """One-sided at a limit without force, and of least norm where costs are flat."""
     komo, tip = turning(center=1.0)
@@ -242,7 +242,7 @@ def test_bad_numbers_of_starts_are_errors(name, value):
         komo.function(tip, **{name: value})
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_training_through_targets_out_of_reach(reach):
     """An affine map from inputs to targets learns; at first many are out of reach."""
     rng = np.random.default_rng(0)

@@ -114,6 +114,7 @@ ENTRIES = {
 
 
 @pytest.mark.long
+@pytest.mark.sampled("solve")
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_a_limit_ends_each_solve_with_a_result(entry):
     solutions = ENTRIES[entry](max_time=1e-9)
@@ -129,6 +130,7 @@ def test_a_limit_ends_each_solve_with_a_result(entry):
 
 
 @pytest.mark.long
+@pytest.mark.sampled
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_a_limit_that_is_not_reached_changes_nothing(entry):
     pairs = zip(ENTRIES[entry](), ENTRIES[entry](max_time=1e6), strict=True)

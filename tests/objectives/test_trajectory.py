@@ -77,6 +77,7 @@ def test_one_time_gives_one_configuration():
     assert solution.at_time([]).shape == (0, 5)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("t", [-0.1, 3.1, [0.0, np.nan], "now", [[0.5]], np.inf])
 def test_other_times_are_refused(t):
     solution, _ = slider()

@@ -42,7 +42,7 @@ def test_balls_are_seen_where_they_are(tmp_path):
         np.testing.assert_allclose(wait_for(all_seen), expected, atol=32)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_mouse_drags_a_target_and_the_robot_follows(tmp_path):
     C = arm()
 

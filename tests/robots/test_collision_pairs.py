@@ -471,6 +471,7 @@ def test_what_is_no_srdf(tmp_path):
         C.read_srdf(None)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "folder, robot, file, before, after",
     [

@@ -104,6 +104,7 @@ QUESTIONS = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("ask", QUESTIONS.values(), ids=QUESTIONS)
 @pytest.mark.parametrize("fits", [False, True])
 def test_meshes_in_millimetres_cost_a_warning(fits, ask, tmp_path):

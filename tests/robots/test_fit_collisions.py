@@ -71,6 +71,7 @@ def surface_points(mesh: trimesh.Trimesh) -> np.ndarray:
     return np.concatenate([mesh.vertices, inner.reshape(-1, 3)])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("tolerance", [None, 0.03])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", MESHES)
@@ -114,6 +115,7 @@ def test_the_smallest_capsule_is_found():
     assert report.links[0].max_beyond < 0.005
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["capsules", "spheres"])
 def test_a_smaller_tolerance_costs_shapes(kind):
     counts, reaches = [], []

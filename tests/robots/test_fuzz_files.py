@@ -313,6 +313,7 @@ def fuzz(name: str, folder: Path, seeds: range) -> None:
             raise
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", CASES)
 def test_broken_files_are_read_or_refused(name, folder):
     if name == "dae":
@@ -329,6 +330,7 @@ def test_a_thousand_broken_files(name, folder):
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "number",
     [

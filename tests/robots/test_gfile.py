@@ -588,6 +588,7 @@ def mutated(text: str, rng: random.Random) -> str:
 
 
 @pytest.mark.long
+@pytest.mark.sampled("yml")
 @pytest.mark.parametrize("kind", ["g", "yml"])
 def test_mutated_files_load_or_explain(kind, tmp_path):
     if kind == "g":

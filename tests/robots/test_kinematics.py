@@ -52,6 +52,7 @@ def test_poses_equal_a_plain_walk(seed):
     np.testing.assert_allclose(got[:, 3:] * sign, want[:, 3:], atol=1e-12)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(3))
 def test_jacobians_equal_autodiff_and_differences(seed):
     C = random_tree(seed, joints=10)
@@ -171,6 +172,7 @@ def test_rotations_at_their_singular_points():
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore:.*mesh.*:UserWarning")
+@pytest.mark.sampled("panda0")
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
 def test_foreign_robots_equal_the_plain_walk(file):
     """The plain walk is what test_urdf compares with yourdfpy and MuJoCo."""
@@ -186,6 +188,7 @@ def test_foreign_robots_equal_the_plain_walk(file):
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore:.*mesh.*:UserWarning")
+@pytest.mark.sampled("panda")
 @pytest.mark.parametrize("file", [FILES[0], FILES[2]], ids=lambda f: f.stem)
 def test_jacobians_equal_pinocchio(file):
     pin = pytest.importorskip("pinocchio", reason="needs the extra `peers`")
@@ -247,6 +250,7 @@ def test_a_frame_that_moves_leaves_what_a_new_world_has(name):
     assert (C.structure_key == structure) == (name != "shelf")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(3))
 def test_differences_are_undone_by_steps(seed):
     C = random_tree(seed, 6, BALLS)

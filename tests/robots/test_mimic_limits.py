@@ -41,6 +41,7 @@ CASES = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("leader, followers", CASES.values(), ids=CASES)
 def test_followers_bound_their_leader(leader, followers):
     C = world(leader, followers)

@@ -53,6 +53,7 @@ def sampled_motion(C: pw.Config, path, rng):
 
 
 @pytest.mark.long
+@pytest.mark.sampled
 @pytest.mark.parametrize("types", [JOINTS, MORE_JOINTS, ["hinge"] * 3], ids=str)
 @pytest.mark.parametrize("size", [0.05, 0.5])
 def test_no_point_moves_or_bends_more(types, size):

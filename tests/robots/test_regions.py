@@ -192,6 +192,7 @@ def test_rows_of_a_support_are_sound_and_let_things_stand():
     assert (said[overturned] > 0).all()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "statement",
     [logic.InsideOf("item", "bare"), logic.Under("item", "bare"),

@@ -48,6 +48,7 @@ def write(folder: Path, text: str, name: str = "r.urdf") -> Path:
     return path
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
 def test_poses_equal_yourdfpy(path: Path):
     yourdfpy = pytest.importorskip("yourdfpy")
@@ -66,6 +67,7 @@ def test_poses_equal_yourdfpy(path: Path):
 
 
 @pytest.mark.long
+@pytest.mark.sampled("panda0")
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
 def test_poses_equal_mujoco(path: Path):
     mujoco = pytest.importorskip("mujoco")
@@ -400,6 +402,7 @@ def test_round_trip_of_our_models(tmp_path: Path, name: str):
     assert_same(model, read_urdf(write(tmp_path, write_urdf(model))))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
 def test_round_trip_of_foreign_models(tmp_path: Path, path: Path):
     model = foreign(path)

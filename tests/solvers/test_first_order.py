@@ -67,6 +67,7 @@ PROBLEMS = {
 """The problem, and its optimum if it has one."""
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("problem", PROBLEMS)
 @pytest.mark.parametrize("method", METHODS)
 def test_all_methods_end_at_the_optimum(method, problem):
@@ -87,6 +88,7 @@ def test_all_methods_end_at_the_optimum(method, problem):
     np.testing.assert_allclose(r.x[0], want, atol=1e-3)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("optimizer", [ADAM, LBFGS])
 def test_a_steep_row_does_not_end_a_solve_early(optimizer):
     """Without row scaling, Adam would end at (0.82, 0.58).
@@ -139,6 +141,7 @@ def test_methods_agree_about_the_residual_of_shared_variables():
     assert float(adam.kkt_residual[0]) == pytest.approx(want, rel=1e-6)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("limit", [1, 3])
 def test_the_limit_is_the_number_of_evaluated_points(limit):
     goal, start = jnp.array([2.0, 1.0]), jnp.array([[0.3, 1.9]])

@@ -42,6 +42,7 @@ def after(rounds: int, how):
 
 
 @pytest.mark.long
+@pytest.mark.sampled
 @pytest.mark.parametrize("method", ["augmented_lagrangian", ADAM])
 def test_an_interrupted_solve_is_where_it_had_come(method):
     komo = path()
@@ -68,6 +69,7 @@ def test_rounds_change_nothing(monkeypatch):
     np.testing.assert_array_equal(many.path, one.path)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_interrupted_batch_keeps_what_is_done(monkeypatch, workers):
     monkeypatch.setattr(multistart, "count_cores", lambda: workers)

@@ -45,6 +45,7 @@ def random_rows(rng: np.random.Generator, n: int, count: int):
 
 
 @pytest.mark.long
+@pytest.mark.sampled("10000.0")
 @pytest.mark.parametrize("mu", [1.0, 1e4])
 def test_steps_minimise_the_model_within_bounds(mu):
     """Most reach the minimum; the number of passes is limited."""
@@ -158,6 +159,7 @@ def verdict_of(before, after, predicted, rejections=0, mu=1.0, is_first=False):
     return verdict, model_rows(verdict, step, after, ())
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("after", "predicted", "rejections", "accepted", "damping"),
     [
@@ -197,6 +199,7 @@ def test_a_rejected_step_corrects_the_model_once():
         np.testing.assert_array_equal(row.J, known.J)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("violations", "costs", "raised"),
     [

@@ -183,6 +183,7 @@ LONG = {
 
 
 @pytest.mark.long
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "case",
     [pytest.param(c, marks=[pytest.mark.slow] * (c in LONG)) for c in CASES],
@@ -277,6 +278,7 @@ def test_only_objectives_of_the_problem_can_be_varied():
 
 
 @pytest.mark.long
+@pytest.mark.sampled
 @pytest.mark.parametrize("symbol", [FS.accumulatedCollisions, FS.collisionRows])
 def test_jacobians_of_collisions_have_derivatives(symbol):
     C = arm()

@@ -55,6 +55,7 @@ def test_banded_solve_equals_dense(T, width):
 
 
 @pytest.mark.long
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("shared", "single"),
     [((), ()), ((1,), ()), ((0, 3), ()), ((), (1, 3)), ((1,), (2,)), ((0, 2), (1, 3))],
@@ -161,6 +162,7 @@ class Plain(Circle):
         return (ResidualBlock((x[0] - data)[None], jnp.eye(2)[None, None], *_at(SOS)),)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("begin", "passes"), [([2.0, 1.0], 1), ([0.3, 0.8], 2)])
 def test_a_step_that_gains_nothing_is_not_evaluated(begin, passes):
     """Iterations evaluate points: the start, and the end of a step."""
@@ -236,6 +238,7 @@ class Bowl(Circle):
         )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("steepness", [1e3, 1e4])
 def test_a_rejected_step_raises_the_damping_by_the_missing_curvature(steepness):
     """If damping only grew tenfold each time, the solve would stall at the start."""
@@ -258,6 +261,7 @@ def test_a_steep_row_makes_no_narrow_valley_of_a_penalty():
     np.testing.assert_allclose(r.x[0], np.array([2, 1]) / np.sqrt(5), atol=2e-4)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("position", [1e-3, 1.0, 1e3])
 @pytest.mark.parametrize("direction", [1e-3, 1.0, 1e3])
 def test_scales_of_equations_do_not_decide_about_success(position, direction):

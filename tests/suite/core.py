@@ -2,6 +2,9 @@
 
 Of each parametrised test one case, chosen by a hash of its name, and the cases marked
 `edge`; nothing marked `long` or `slow`. All others run by `make test-all`.
+
+Of a test marked `sampled` only these run by `make test-all`, and the others are slow;
+of one that is `long` a case is chosen likewise, which is not in the core.
 """
 
 import hashlib
@@ -23,17 +26,29 @@ LOOP_STEPS = 10**6
 
 
 def mark_core(items: Iterable[pytest.Item]) -> None:
-    """Mark the cases of the core suite `core`."""
+    """Mark the cases of the core suite `core`, and `slow` what `sampled` leaves out."""
     cases = defaultdict(list)
     for item in items:
-        if not any(item.iter_markers("long")) and not any(item.iter_markers("slow")):
+        if not any(item.iter_markers("slow")):
             function, _, _ = item.nodeid.partition("[")
             cases[function].append(item)
     for group in cases.values():
-        sample = min(group, key=lambda item: _digest(item.nodeid))
+        short = [item for item in group if not any(item.iter_markers("long"))]
+        sample = _sample(short or group)
         for item in group:
-            if item is sample or item.get_closest_marker("edge"):
+            if item in short and (item is sample or item.get_closest_marker("edge")):
                 item.add_marker("core")
+            elif item is not sample and item.get_closest_marker("sampled"):
+                item.add_marker("slow")
+
+
+def _sample(group: list[pytest.Item]) -> pytest.Item:
+    """Return the case that `sampled` names, or else the one that the hash chooses."""
+    for item in group:
+        mark = item.get_closest_marker("sampled")
+        if mark and mark.args and item.nodeid.endswith(f"[{mark.args[0]}]"):
+            return item
+    return min(group, key=lambda item: _digest(item.nodeid))
 
 
 def _digest(text: str) -> str:

@@ -50,6 +50,7 @@ def test_each_quarter_turn_is_tried():
     assert len(ways) == 4 and counts.min() > 0.5 * counts.max()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("semantics", ["posewise", "igibson", "document"])
 def test_what_is_to_be_next_to_another_is_tried_at_its_height(semantics):
     C = room()

@@ -298,6 +298,7 @@ FRUIT = """
 """
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("goal", "falls"),
     [

@@ -89,11 +89,13 @@ def test_the_few_have_all_predicates():
     assert missing <= {"under", "touching", "nextto"}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", FEW)
 def test_solved(name):
     assert failures(name) == []
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", ["cook_peppers", "changing_bulbs"])
 def test_bddls_own_evaluation_agrees(name):
     """Its formulas, over our predicates, of substances and rules' products too."""

@@ -80,6 +80,7 @@ def test_things_are_paired_off_and_nearer_ones_first():
     assert first.cost == 6
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(4))
 def test_branches_of_pairs_together_say_what_they_say(seed):
     rng, world = np.random.default_rng(seed), sliders(6)

@@ -69,6 +69,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("make, columns, expected", CASES)
 def test_against_brute_force(make, columns, expected):
     for window, slices in list(WINDOWS.items())[: 8 if columns == 1 else 4]:

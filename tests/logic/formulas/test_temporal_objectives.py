@@ -78,6 +78,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("formula", CASES, ids=repr)
 def test_what_is_feasible_is_true(formula):
     komo = problem(formula)

@@ -47,6 +47,7 @@ def violation(C: pw.Config, course: Course | None, change: float, kind: OT) -> f
 CHANGES = np.linspace(-0.5, 3.0, 36)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("first", [0.0, 0.4])
 @pytest.mark.parametrize("limits", [(0.0, 0.2), (-0.3, 0.0), (0.0, 2.2)])
 @pytest.mark.parametrize("joint", ["transZ", "hingeZ"])

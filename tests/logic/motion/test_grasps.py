@@ -43,6 +43,7 @@ def world_with(shape) -> pw.Config:
     return C
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", SHAPES)
 def test_fingers_touch_on_both_sides_and_the_palm_does_not(name):
     C = world_with(SHAPES[name])

@@ -171,6 +171,7 @@ REPLAYS = {
 
 
 @pytest.mark.long
+@pytest.mark.sampled
 @pytest.mark.parametrize("case", REPLAYS)
 def test_a_replay_judges_itself(plan, case):
     pytest.importorskip("mujoco", reason="needs the extra `mujoco`")

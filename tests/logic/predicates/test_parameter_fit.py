@@ -96,6 +96,7 @@ def test_examples_that_tell_nothing_are_warned_of():
     assert len(found.mistakes) == 5
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("tilt", [1, np.float32(0.5)])
 def test_any_number_is_a_parameter(tilt):
     """Three scenes below and three above a threshold of 0.3."""

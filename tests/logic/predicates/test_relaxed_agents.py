@@ -60,6 +60,7 @@ def check_sound(name, predicate, truth, count):
 
 
 @pytest.mark.long
+@pytest.mark.sampled("InFoVOfAgent-True")
 @pytest.mark.parametrize("truth", [True, False])
 @pytest.mark.parametrize("predicate", PREDICATES)
 def test_sound(predicate, truth):
@@ -86,6 +87,7 @@ def afar():
 ROWS = ["OnFloor", "InRoom", "InSameRoomAsAgent", "InFoVOfAgent", "InHandOfAgent"]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("predicate", ROWS)
 def test_all_can_be_one_kernel(predicate):
     C = world("box")
@@ -234,6 +236,7 @@ CONSTANT = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", CONSTANT)
 def test_what_no_pose_changes(name):
     ask, truth = CONSTANT[name]

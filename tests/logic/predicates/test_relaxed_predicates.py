@@ -40,6 +40,7 @@ FALSE = ["InContactWith", "InsideOf", "NextTo"]
 FAST = [(p, True) for p in PREDICATES if "," not in p] + [(p, False) for p in FALSE]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("predicate", "truth"), FAST)
 def test_sound(predicate, truth):
     check_sound("crate", predicate, truth, 300)
@@ -72,10 +73,8 @@ def test_derivatives(predicate):
             np.testing.assert_allclose(J @ step, change, atol=1e-9)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(
-    "formula", [pytest.param("conjunction", marks=pytest.mark.slow), "disjunction"]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("formula", ["conjunction", "disjunction"])
 def test_the_function_has_the_violation_and_its_derivative(formula):
     C = world("block").copy()
     on, near = logic.OnTopOf("a", "b"), PREDICATES["InReachOfAgent"]
@@ -200,6 +199,7 @@ CABINET = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("truth", [True, False])
 @pytest.mark.parametrize("name", CABINET)
 def test_open_is_sound_and_solved(name, truth):

@@ -43,6 +43,7 @@ SEEN = [
 
 
 @pytest.mark.long
+@pytest.mark.sampled
 @pytest.mark.parametrize("models, pose, seen", SEEN)
 def test_what_is_drawn_hides(models, pose, seen):
     C = room(*models)

@@ -118,6 +118,7 @@ def crowded() -> pw.Config:
 
 
 @pytest.mark.long
+@pytest.mark.sampled
 @pytest.mark.parametrize(("place", "truth"), [p[1:] for p in PLACES],
                          ids=[p[0] for p in PLACES])  # fmt: skip
 def test_what_is_locked_or_a_robot_holds_nothing(place, truth):

@@ -360,6 +360,7 @@ def test_rows_are_quick():
 
 
 @pytest.mark.long
+@pytest.mark.sampled
 @pytest.mark.parametrize("tilt", [0.0, 0.004, 0.008, 0.0123, 0.02])
 def test_rows_count_how_far_a_tilted_cup_tips(tilt):
     """Lifted and tilted, it moves by the gap of its farthest contact, not the least."""

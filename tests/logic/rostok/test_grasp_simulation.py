@@ -90,6 +90,7 @@ def loads(trace: rostok.Trace, body: str, k: int) -> np.ndarray:
     return np.sum([np.zeros(3), *found], 0)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", RUNS)
 def test_a_run_ends_as_statics_says(runs, name):
     assert runs[name].outcome == RUNS[name][2]

@@ -50,6 +50,7 @@ def traces(number: int, near: bool = False) -> list:
     return [(t, padded(t)) for t in recorded]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("order", range(len(ORDERS)))
 def test_as_the_temperature_falls_all_is_exact(order):
     params = {**RANDOM, "order": ORDERS[order], "take_from_body": order == 1}
@@ -129,6 +130,7 @@ def leaves(arrays) -> dict:
 
 
 @pytest.mark.long
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(3))
 def test_derivatives_are_those_of_finite_differences(seed):
     _, arrays = traces(TRACES, near=True)[seed]

@@ -220,11 +220,8 @@ def holds_at_end(C, statement, history) -> bool:
     return bool(statement.holds_along(C, history)[-1])
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(
-    "case",
-    ["filled", *(pytest.param(c, marks=pytest.mark.slow) for c in list(PLANS)[1:])],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("case", PLANS)
 def test_what_rows_say_is_so(case):
     """On paths that meet them, by steps of slices and of a third of those."""
     C, statement, least = PLANS[case]

@@ -119,6 +119,7 @@ def at_end(C, statement):
     return holds
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("case, many", cases(THERMAL, ["both", "frozen", "heated"]))
 def test_temperatures(case, many):
     statement, least = THERMAL[case]

@@ -352,6 +352,7 @@ def toggled_of(x):
     return (rows * jnp.arange(len(rows))).sum()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("f", [temperature_of, wiped_of, soaked_of, toggled_of])
 def test_gradients(f):
     rng = np.random.default_rng(7)

@@ -325,6 +325,7 @@ def region(kind, *sizes, center=MIDDLE) -> dict:
 
 
 @pytest.mark.long
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", [1, 2, 3])
 def test_position_goals_are_met(tmp_path, robot, kind):
     sizes = {1: [0.2, 0.1, 0.1], 2: [0.1], 3: [0.2, 0.1]}[kind]
@@ -350,6 +351,7 @@ def test_position_goals_are_met(tmp_path, robot, kind):
 
 
 @pytest.mark.long
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "tolerances",
     [

@@ -60,6 +60,7 @@ def floating():
     return C
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("name", "parameterization"),
     [("equal", None), *((name, k) for name in TOLERANCES for k in (0, 1))],
@@ -134,6 +135,7 @@ def test_frames_of_headers(tmp_path, floating):
         load_problem(tmp_path, world_of(), request, floating)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("on_path", [False, True])
 def test_solutions_of_a_report(tmp_path, on_path):
     request = json.loads(case("moveit_ori_request.json").read_text())

@@ -69,7 +69,7 @@ def carry(slices: int = 6, between: float | None = None, **options) -> pw.KOMO:
     return komo
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_closed_chain_opens_between_slices_only_as_far_as_it_may():
     loose = carry().solve(progress=False)
     assert loose.feasible and not loose.deviations

@@ -52,6 +52,7 @@ def least(solution: pw.Solution) -> float:
 
 
 @pytest.mark.long
+@pytest.mark.sampled
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("margin", MARGINS)
 def test_a_start_inside_of_a_margin(margin, depth):
@@ -96,6 +97,7 @@ def test_contact_by_rounding_is_no_overlap(distance, is_accepted):
 
 
 @pytest.mark.long
+@pytest.mark.sampled
 @pytest.mark.parametrize("height, size", [(0.74, 0.07), (0.12, 0.03), (0.37, 0.1)])
 def test_a_box_is_lifted_off_the_table_that_it_stands_on(height, size):
     """Its distance is -9e-17, -3.5e-17 or 5.6e-17 m."""
@@ -115,6 +117,7 @@ def test_a_box_is_lifted_off_the_table_that_it_stands_on(height, size):
 
 
 @pytest.mark.long
+@pytest.mark.sampled
 @pytest.mark.parametrize("self_margin, is_accepted", [(0.02, True), (0.01, False)])
 def test_the_tolerance_is_that_of_each_pair(self_margin, is_accepted):
     """Two discs of one robot keep `self_margin`."""
@@ -136,6 +139,7 @@ def test_the_tolerance_is_that_of_each_pair(self_margin, is_accepted):
 
 
 @pytest.mark.long
+@pytest.mark.sampled
 @pytest.mark.parametrize("scale", [1.0, 10.0])
 @pytest.mark.parametrize("margin", MARGINS)
 @pytest.mark.parametrize("world", ["arm", "box"])
@@ -169,6 +173,7 @@ def test_where_an_inverse_kinematics_ends_a_path_begins(world, margin, scale):
 
 
 @pytest.mark.long
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "margin, depth, is_accepted",
     [(0.005, 2e-5, True), (0.02, 9e-4, True), (0.005, 2e-3, False)],
@@ -201,6 +206,7 @@ def test_a_goal_inside_of_a_margin(t, between, margin, depth, is_accepted):
 
 
 @pytest.mark.long
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "margin, depth",
     [

@@ -20,6 +20,7 @@ SHAPES = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "names",
     [

@@ -54,7 +54,7 @@ def gap(komo: pw.KOMO, path: np.ndarray, half=(0.01, 0.5), radius=0.1) -> float:
     return float(np.linalg.norm(outside, axis=1).min()) - radius
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_path_round_a_wall_is_short_and_certified():
     komo = across(disc())
     solution = komo.plan(progress=False)
@@ -108,7 +108,7 @@ def test_without_a_way_the_path_ends_at_the_nearest_place(monkeypatch):
     assert solution.keeps_distances and -0.4 < solution.path[-1, 0] < -0.11
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_plan_is_returned_where_no_start_leads_to_a_path(monkeypatch):
     def straight_again(spec, seed, start, path, goals):
         return initial_paths(spec, 0, 1)[0], False

@@ -166,7 +166,7 @@ def assert_placed(C, names, wanted, starts) -> None:
     assert all(predicate.holds(C) for predicate in wanted)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_boxes_that_just_fit_into_a_tray():
     """Six boxes of 6 x 4 cm in a tray of 12.4 x 12.4 cm, from random poses."""
     C, rng, size = pw.Config(), np.random.default_rng(1), 0.124

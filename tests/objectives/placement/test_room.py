@@ -122,6 +122,7 @@ def test_sizes_in_millimetres_are_told_once(case):
 
 
 @pytest.mark.long
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("height", "says"),
     [
