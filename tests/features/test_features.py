@@ -219,7 +219,6 @@ PUSHES = {symbol.name for symbol in PUSHING}
 
 
 @pytest.mark.long
-@pytest.mark.sampled
 @pytest.mark.parametrize("symbol", symbols(PUSHES - {"physics", "slidingFriction"}))
 def test_jacobian_equals_autodiff_and_differences(symbol):
     C = prepared(symbol)
