@@ -735,9 +735,11 @@ class KOMO:
         and accelerations, are left out: `Solution.retime` times the path, and
         `initialize` with it lets `solve` go on from there.
 
-        The initial path is returned if it meets everything. What holds on the way
-        besides distances and limits, such as a cup that stays upright, is not planned
-        for, but checked and reported. Free bodies and ball joints stay.
+        The initial path is returned if it meets everything. What all slices between two
+        goals demand, such as that a cup stays upright, is kept on the way: each step is
+        projected onto it (Berenson et al. 2009), which takes seconds. What only some of
+        them demand is not planned for, but checked and reported. Free bodies and ball
+        joints stay.
 
         Args:
             seed: of the search.

@@ -77,15 +77,15 @@ def rrt_connect(
             trees, branches = growth.trees, growth.branches
             junction = growth.junction.tolist()
             if junction[0] != NO_NODE_INDEX:
-                there, back = map(_path_to, (trees, trees), (0, 1), junction)
+                there, back = map(path_to_node, (trees, trees), (0, 1), junction)
                 return SearchResult(np.concatenate([there, back[-2::-1]]), 0.0)
             rounds += int(growth.rounds)
     except KeyboardInterrupt:
         is_stopped = True
-    return _nearest(space, trees, goals)._replace(is_stopped=is_stopped)
+    return nearest_to_goals(space, trees, goals)._replace(is_stopped=is_stopped)
 
 
-def _path_to(trees: Trees, tree: int, node: int) -> Float[np.ndarray, "n nq"]:
+def path_to_node(trees: Trees, tree: int, node: int) -> Float[np.ndarray, "n nq"]:
     """Return the configurations from a root of a tree to a node."""
     indices = [node]
     while (parent := int(trees.parents[tree, indices[-1]])) != NO_NODE_INDEX:
@@ -93,7 +93,7 @@ def _path_to(trees: Trees, tree: int, node: int) -> Float[np.ndarray, "n nq"]:
     return np.asarray(trees.nodes[tree, indices[::-1]])
 
 
-def _nearest(
+def nearest_to_goals(
     space: FreeSpace, trees: Trees, goals: Float[np.ndarray, "n nq"]
 ) -> SearchResult:
     """Return the path to the configuration of a tree that is nearest to any goal."""
@@ -102,4 +102,4 @@ def _nearest(
     distances = np.linalg.norm(missing, axis=-1)
     goal, node = np.unravel_index(distances.argmin(), distances.shape)
     step = difference(space.K.tree, nodes[node][None], goals[goal][None])
-    return SearchResult(_path_to(trees, 0, int(node)), float(np.abs(step).max()))
+    return SearchResult(path_to_node(trees, 0, int(node)), float(np.abs(step).max()))

@@ -1,10 +1,13 @@
-"""Configurations that meet what a single slice of a path demands, all at once."""
+"""Configurations that meet what a single slice of a path demands, many at once.
+
+Those of a goal are looked for from many states; those on the way are near given ones.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from posewise.features import FS, Feature
 from posewise.robots.kinematics.manifold import difference
@@ -29,6 +32,9 @@ outweighs the goal at first."""
 SAME_DISTANCE = 1e-2
 """Distance up to which two configurations are one [rad, m]; with a larger one, fewer
 are tried."""
+PROJECTION_BATCH_SIZE = 32
+"""Number of configurations that are projected at a time (count). More waste more work
+where few are asked for; fewer vectorise worse."""
 
 
 def goal_configurations(
@@ -81,6 +87,68 @@ def goal_configurations(
     configurations[:, columns] = np.asarray(ends.x)[is_met, 0]
     tree = mode_sequence(spec).world.kinematics().tree
     return _nearest_first(tree, before, configurations)
+
+
+class Projection:
+    """Moves configurations onto what a slice demands, by as little as a solve does.
+
+    Args:
+        spec: the problem.
+        q: a configuration of the solved world, whose shared coordinates are kept.
+        t: the slice.
+        settings: seed and tolerance.
+        report_progress: see `solve_problems`.
+        locked: names of joints that keep their values.
+    """
+
+    def __init__(
+        self,
+        spec: ProblemSpec,
+        q: Float[np.ndarray, " nq"],
+        t: int,
+        settings: SolveSettings,
+        report_progress: ProgressCallback,
+        locked: Sequence[str],
+    ) -> None:
+        alone = _slice_problem(spec, q, q, t, locked)
+        demands = tuple(o for o in alone.objectives if o.type is not OT.sos)
+        self.starts = np.zeros((PROJECTION_BATCH_SIZE, 1, alone.config.nq))
+        alone = replace(alone, objectives=demands, sampler=lambda _, n: self.starts[:n])
+        self.columns = mode_sequence(spec).world.coordinates(alone.config.joint_names)
+        self.tolerance, self.report_progress = settings.tolerance, report_progress
+        self.problem = make_problem_batch([alone], {})
+        self.settings = make_settings(
+            alone, settings.tolerance, False, {}, starts=PROJECTION_BATCH_SIZE
+        )
+
+    def __call__(
+        self, q: Float[np.ndarray, "n nq"]
+    ) -> tuple[Float[np.ndarray, "n nq"], Bool[np.ndarray, " n"]]:
+        """Return configurations near those given, and which of them meet the demands.
+
+        Raises:
+            KeyboardInterrupt: for an interrupt, or once the deadline has passed.
+        """
+        projected, is_met = q.copy(), np.zeros(len(q), bool)
+        for first in range(0, len(q), PROJECTION_BATCH_SIZE):
+            rows = np.arange(first, min(first + PROJECTION_BATCH_SIZE, len(q)))
+            self.starts[:] = q[rows[-1], self.columns]
+            self.starts[: len(rows), 0] = q[rows][:, self.columns]
+            ends = solve_problems(
+                self.problem,
+                [0],
+                self.settings,
+                self.report_progress,
+                max_solutions=PROJECTION_BATCH_SIZE,
+                program_size=PROJECTION_BATCH_SIZE,
+            ).result
+            if (np.asarray(ends.status) == Status.INTERRUPTED).any():
+                raise KeyboardInterrupt
+            check_deadline()
+            x, violation = np.asarray(ends.x), np.asarray(ends.violation)
+            projected[rows[:, None], self.columns] = x[: len(rows), 0]
+            is_met[rows] = violation[: len(rows)] <= self.tolerance
+        return projected, is_met
 
 
 def _slice_problem(

@@ -13,12 +13,14 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.compilation.progress import break_silence
+from posewise.features import FS
 from posewise.solvers import ProgressReporter, Status
 from posewise.solvers.deadline import check_deadline
 
 from ..clearance.avoidance import BUFFER
 from ..objective import OT, Objective, ObjectiveError
-from ..planning.free_space import SPACING, free_space_with
+from ..planning.constrained_search import constrained_rrt_connect, shorten_on_equations
+from ..planning.free_space import SPACING, FreeSpace, free_space_with
 from ..planning.planned_starts import (
     movable_coordinates,
     passed_points,
@@ -37,7 +39,7 @@ from ..problem_spec import (
 )
 from ..solution import Solution
 from .given_path import solved_path_as_solution
-from .goal_configurations import MAX_CANDIDATES, goal_configurations
+from .goal_configurations import MAX_CANDIDATES, Projection, goal_configurations
 from .goal_starts import straight
 from .settings import SolveSettings
 from .stops import mark_stopped, stop_sentence
@@ -47,6 +49,12 @@ FEW_CANDIDATES = 8
 one configuration it is taken to be the only one; fewer may miss another."""
 SHORTCUT_ROUNDS = 15
 """Rounds in which a planned path is made shorter (count). Fewer leave more detours."""
+MAX_CONSTRAINED_ROUNDS = 100
+"""Rounds of planning on equations (count), each a tenth of a second. With more, goals
+that cannot be reached are told later; ways round a wall take up to 35."""
+SHORTCUT_ROUNDS_ON_EQUATIONS = 6
+"""The same as `SHORTCUT_ROUNDS` on equations (count). More take longer than the search,
+since each step is projected."""
 ATTEMPTS = 4
 """Number of times that a path is planned until one is certified (count)."""
 ADDED_DISTANCE = 3e-3
@@ -150,6 +158,12 @@ class _PathPlanner:
         self.K = self.world.tree.model.unnamed_kinematics
         self.parts = required_distances(spec)
         self.passed = np.flatnonzero(passed_points(spec)).tolist()
+        self.way_objectives = [
+            o
+            for o in _goal_objectives(spec)
+            if len(o.slices) > 1 and o.feature.symbol is not FS.jointLimits.symbol
+        ]
+        self.bounds_way = any(o.type is OT.ineq for o in self.way_objectives)
         self._goals: dict[tuple[int, bytes], np.ndarray] = {}
 
     def solutions(
@@ -174,7 +188,8 @@ class _PathPlanner:
             if plan.is_stopped:
                 check_deadline()
                 raise KeyboardInterrupt
-            if plan.missing or planned.keeps_distances:
+            may_meet_bounds = not attempt and self.bounds_way
+            if plan.missing or planned.keeps_distances and not may_meet_bounds:
                 break
 
     def plan(
@@ -208,14 +223,65 @@ class _PathPlanner:
                 *(self.K, self.parts[0], required, ends, movable),
                 spacing=SPACING / 2**attempt,
             )
-            plan = rrt_connect(space, start, goals, rng, MAX_ROUNDS)
-            corners = shorten(space, plan.corners, rng, SHORTCUT_ROUNDS)
+            projection = self._projection(space, start, first, last, attempt)
+            if projection is None:
+                plan = rrt_connect(space, start, goals, rng, MAX_ROUNDS)
+                corners = shorten(space, plan.corners, rng, SHORTCUT_ROUNDS)
+            else:
+                plan = constrained_rrt_connect(
+                    *(space, projection, start, goals, rng, MAX_CONSTRAINED_ROUNDS)
+                )
+                corners = shorten_on_equations(
+                    space, projection, plan.corners, rng, SHORTCUT_ROUNDS_ON_EQUATIONS
+                )
             count = last - first + 1
             points[first : last + 1] = points_with_corners(space, corners, count)
+            if projection is not None:
+                between, is_met = projection(points[first + 1 : last])
+                points[np.arange(first + 1, last)[is_met]] = between[is_met]
             if plan.missing:
                 points[last:] = points[last]
                 break
         return points, plan
+
+    def _projection(
+        self,
+        space: FreeSpace,
+        start: Float[np.ndarray, " nq"],
+        first: int,
+        last: int,
+        attempt: int,
+    ) -> Projection | None:
+        """Return the projection onto what all points between two of them demand.
+
+        None: they demand nothing but limits, or not all the same, or only inequalities,
+        which the first attempt may meet as it is.
+
+        Args:
+            space: the free space.
+            start: the configuration at the first point.
+            first: index of that point.
+            last: index of the last point, which is a goal.
+            attempt: number of plans before.
+        """
+        demands = [
+            [o for o in self.way_objectives if t in o.slices]
+            for t in range(first, last - 1)
+        ]
+        if not demands or not demands[0] or any(d != demands[0] for d in demands):
+            return None
+        if not attempt and all(o.type is OT.ineq for o in demands[0]):
+            return None
+        joints = self.world.joint_names
+        stay = np.setdiff1d(np.arange(self.world.nq), space.moving)
+        locked = [
+            name
+            for name in joints
+            if np.isin(self.world.coordinates([name]), stay).any()
+        ]
+        return Projection(
+            *(self.spec, start, first, self.settings, self.report_progress, locked)
+        )
 
     def goals(
         self, q: Float[np.ndarray, " nq"], before: Float[np.ndarray, " nq"], point: int
