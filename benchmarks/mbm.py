@@ -17,9 +17,10 @@ rai (`robotic`, where installed) solves the same problems in turns: KOMO, one st
 slices. *Ratio*: its median over ours. rai 0.4.2 measures no depth once the core of a
 shape, of a sphere its centre, is inside another one: it then ends early, infeasible.
 
-`--every 4` takes every fourth problem. Without the reference data, and with `--own`,
-problems are drawn for our Panda (`staging/planning_scenes.py`), and the check is by
-our own exact distances at 0.01 rad.
+`--every 4` takes every fourth problem, `--families cage box` those of some families.
+Without the reference data, and with `--own`, problems are drawn for our Panda
+(`staging/planning_scenes.py`), `--count` of a family, among which is a window 3 cm
+wider than the hand; the check is by our own exact distances at 0.01 rad.
 """
 
 import argparse
@@ -74,16 +75,21 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--oracle", type=Path, default=mbm.FOLDER)
     parser.add_argument("--own", action="store_true")
+    parser.add_argument("--families", nargs="*", default=[])
+    parser.add_argument("--count", type=int, default=20)
     args = parser.parse_args()
     warnings.simplefilter("ignore")  # of files without their meshes
     if args.own or not (args.oracle / "check.py").is_file():
         print("Problems of our own, for our Panda:")
-        problems = planning_scenes.own_problems()
+        names = args.families or planning_scenes.FAMILIES
+        problems = planning_scenes.own_problems(args.count, names=names)
     else:
         problems = mbm.reference_problems(args.robot, args.oracle)
     print(HEADER, "| --- " * HEADER.count(" | ") + "| --- |", sep="\n")
     runs = []
     for family, some in problems.families.items():
+        if args.families and family not in args.families:
+            continue
         run(problems, some[0], args.slices, args.starts)  # compiles
         found = [
             run(problems, problem, args.slices, args.starts)

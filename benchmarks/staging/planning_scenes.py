@@ -1,10 +1,11 @@
 """Motion-planning problems of our own, for where the reference data is absent.
 
-Scenes of the same seven kinds, drawn at random by a seed, for the Panda that comes with
-posewise. Start and goal are by inverse kinematics, and checked to be free.
+Scenes of the same seven kinds, and of a narrow window, drawn at random by a seed, for
+the Panda that comes with posewise. Start and goal are by inverse kinematics, and
+checked to be free.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,8 @@ TOOL = "panda_hand_tcp"
 FORWARD, DOWN = (1.0, 0.0, 0.0), (0.0, 0.0, -1.0)
 BOARD = 0.03
 """Thickness of boards [m]."""
+HAND_SIZE = 0.21, 0.07
+"""Width of the hand across and along the fingers [m]."""
 FREE = 0.01
 """Clearance of starts and goals, where they are not the home [m]."""
 TURN = 1.0
@@ -149,6 +152,24 @@ def table(rng: Generator, from_below: bool) -> Scene:
     return Scene(obstacles, [Reach(below, FORWARD), reach])
 
 
+def window(rng: Generator) -> Scene:
+    """Return a wall with a hole 3 cm wider than the hand, and a reach through it."""
+    x, y, z = rng.uniform([0.45, -0.2, 0.35], [0.55, 0.2, 0.6])
+    width, height = HAND_SIZE[0] + 0.03, HAND_SIZE[1] + 0.03
+    if rng.integers(2):
+        width, height = height, width
+    reach, low = 0.6, 0.02
+    sill, lintel = z - height / 2, z + height / 2
+    obstacles = [
+        box("left", [BOARD, reach, 1.2], [x, y + (width + reach) / 2, 0.6 + low]),
+        box("right", [BOARD, reach, 1.2], [x, y - (width + reach) / 2, 0.6 + low]),
+        box("below", [BOARD, width, sill - low], [x, y, (sill + low) / 2]),
+        box("above", [BOARD, width, 1.2 + low - lintel], [x, y, (1.22 + lintel) / 2]),
+    ]
+    place = x + rng.uniform(0.06, 0.12), y, z
+    return Scene(obstacles, [Reach(place, FORWARD)])
+
+
 def turned(scene: Scene, angle: float) -> Scene:
     """Return a scene that is turned about the vertical axis of the robot [rad]."""
     c, s = np.cos(angle), np.sin(angle)
@@ -170,20 +191,26 @@ FAMILIES: dict[str, Callable[[Generator], Scene]] = {
     "cage": cage,
     "table_pick": lambda rng: table(rng, from_below=False),
     "table_under_pick": lambda rng: table(rng, from_below=True),
+    "window": window,
 }
 
 
-def own_problems(count: int = 20, seed: int = 0) -> ProblemSet:
-    """Return problems of all families, the same ones for the same seed.
+def own_problems(
+    count: int = 20, seed: int = 0, names: Collection[str] = tuple(FAMILIES)
+) -> ProblemSet:
+    """Return problems of some families, the same ones for the same seed.
 
     Args:
         count: number of problems of a family.
         seed: of the random numbers.
+        names: of the families.
     """
     robot = pw.load("panda")
     robot.lock("panda_finger_joint1")
     families = {}
     for k, (name, draw) in enumerate(FAMILIES.items()):
+        if name not in names:
+            continue
         rng, problems = np.random.default_rng([seed, k]), []
         while len(problems) < count:
             scene = turned(draw(rng), rng.uniform(-TURN, TURN))
