@@ -12,7 +12,10 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from posewise.robots.kinematics.manifold import difference, integrate
-from posewise.solvers.deadline import check_deadline, passed_deadline
+from posewise.solvers.deadline import (
+    check_deadline,
+    passed_deadline,
+)
 
 from .free_space import FreeSpace
 from .rrt_connect import SearchResult, nearest_to_goals, path_to_node
@@ -94,11 +97,13 @@ def constrained_rrt_connect(
             tips = tips[np.argsort(distances, kind="stable")[:NUM_CONNECTIONS]]
             targets = nodes[k, tips]
             ends, arrives = _grow(space, project, trees, 1 - k, targets, MAX_STEPS)
-            for tip, end in zip(tips[arrives], ends[arrives], strict=True):
-                joint = (tip, end) if k == 0 else (end, tip)
-                from_start, from_goal = (
-                    path_to_node(trees, i, int(joint[i])) for i in (0, 1)
+            if arrives.any():
+                nodes_met = int(tips[arrives][0]), int(ends[arrives][0])
+                from_start, from_goal = map(
+                    path_to_node, (trees, trees), (k, 1 - k), nodes_met
                 )
+                if k == 1:
+                    from_start, from_goal = from_goal, from_start
                 corners = np.concatenate([from_start, from_goal[-2::-1]])
                 return SearchResult(corners, 0.0)
     except KeyboardInterrupt:

@@ -6,6 +6,7 @@ goal are looked for all at once, and the way leads to the first that is reached.
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 
@@ -15,7 +16,7 @@ from jaxtyping import Float
 from posewise.compilation.progress import break_silence
 from posewise.features import FS
 from posewise.solvers import ProgressReporter, Status
-from posewise.solvers.deadline import check_deadline
+from posewise.solvers.deadline import TimeLimitReached, check_deadline
 
 from ..clearance.avoidance import BUFFER
 from ..objective import OT, Objective, ObjectiveError
@@ -184,7 +185,9 @@ class _PathPlanner:
             if not planned.feasible:
                 status = Status.NOT_FOUND if plan.missing else Status.INFEASIBLE
                 planned = replace(planned, status=status)
-            yield planned
+            # Half a way is worth less than the whole one of an attempt before.
+            if not (plan.is_stopped and attempt):
+                yield planned
             if plan.is_stopped:
                 check_deadline()
                 raise KeyboardInterrupt
@@ -237,8 +240,9 @@ class _PathPlanner:
             count = last - first + 1
             points[first : last + 1] = points_with_corners(space, corners, count)
             if projection is not None:
-                between, is_met = projection(points[first + 1 : last])
-                points[np.arange(first + 1, last)[is_met]] = between[is_met]
+                with suppress(TimeLimitReached):  # the path then stays as it is
+                    between, is_met = projection(points[first + 1 : last])
+                    points[np.arange(first + 1, last)[is_met]] = between[is_met]
             if plan.missing:
                 points[last:] = points[last]
                 break

@@ -3,6 +3,8 @@
 A ball keeps to the surface of a globe, and a wall cuts the globe's lower part off.
 """
 
+import time
+
 import numpy as np
 import pytest
 
@@ -157,6 +159,19 @@ def test_bounds_on_the_way_are_kept_too():
     solution = komo.plan(progress=False)
     assert solution.feasible and (solution.path[:, 2] <= 0.45 + 1e-3).all()
     assert solution.path[:, 2].max() > 0.35
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seconds", [0.2, 0.5, 0.8, 1.1])
+def test_what_was_planned_by_a_time_limit_is_returned(seconds):
+    komo = across(globe())
+    assert komo.plan(progress=False).feasible  # all is compiled
+    began = time.perf_counter()
+    solution = komo.plan(progress=False, max_time=seconds)
+    assert time.perf_counter() - began < seconds + 1.0
+    # whole, or the way to the nearest place: never only the initial path
+    assert solution.status.name in ("FEASIBLE", "TIME_LIMIT", "INTERRUPTED")
+    assert np.isfinite(solution.path).all()
 
 
 @pytest.mark.slow
