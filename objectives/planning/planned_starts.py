@@ -25,10 +25,9 @@ MIN_DIFFERENCE = 1e-6
 ones keep bases in place that have to move a little."""
 
 
-FIRST_ROUNDS = 100
-"""Rounds of a search before anything was solved (count), some tenths of a second. With
-more, goals that cannot be reached are told later; with fewer, more solves are in
-vain."""
+FIRST_ROUNDS = 300
+"""Rounds of a search before anything was solved (count), up to a second. With more,
+goals that cannot be reached are told later; with fewer, more solves are in vain."""
 
 
 def free_start(
