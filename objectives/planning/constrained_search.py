@@ -72,13 +72,35 @@ def constrained_rrt_connect(
     Args:
         space: the free space.
         project: see `Project`.
-        start: the first configuration, a free one.
+        start: the first configuration, a free one. If it does not meet all demands, the
+            path first leads straight to where it is projected.
         goals: free configurations that meet all demands, any of which may be the last
             one.
         rng: source of randomness.
         max_rounds: number of rounds in which a tree grows; an interrupt or a deadline
             ends them, too.
     """
+    try:
+        (root,), _ = project(start[None])
+    except KeyboardInterrupt:
+        root, max_rounds = start, 0
+    if np.abs(root - start).max() <= SAME_DISTANCE:
+        return _search(space, project, start, goals, rng, max_rounds)
+    if space.reachable(start[None], root[None])[0] < 1:
+        return nearest_to_goals(space, trees_from(start, goals), goals)
+    result = _search(space, project, root, goals, rng, max_rounds)
+    return result._replace(corners=np.vstack([start, result.corners]))
+
+
+def _search(
+    space: FreeSpace,
+    project: Project,
+    start: Float[np.ndarray, " nq"],
+    goals: Float[np.ndarray, "n nq"],
+    rng: np.random.Generator,
+    max_rounds: int,
+) -> SearchResult:
+    """Return a free path from a configuration that meets all demands, too."""
     trees = trees_from(start, goals)
     try:
         first = goals[:MAX_WALKS]

@@ -113,6 +113,16 @@ def test_a_search_on_equations_finds_the_way_over_a_wall(space, seed):
 
 
 @pytest.mark.long
+def test_a_start_beside_equations_is_led_onto_them(space):
+    rng = np.random.default_rng(0)
+    beside = 1.2 * START
+    plan = constrained_rrt_connect(space, onto_globe, beside, GOAL[None], rng, 60)
+    assert plan.missing == 0
+    np.testing.assert_array_equal(plan.corners[[0, -1]], [beside, GOAL])
+    np.testing.assert_allclose(plan.corners[1], START, atol=1e-12)
+
+
+@pytest.mark.long
 def test_a_search_on_equations_tells_how_near_it_came(space):
     rng = np.random.default_rng(0)
 
