@@ -12,10 +12,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from posewise.robots.kinematics.manifold import difference, integrate
-from posewise.solvers.deadline import (
-    check_deadline,
-    passed_deadline,
-)
+from posewise.solvers.deadline import check_deadline, passed_deadline
 
 from .free_space import FreeSpace
 from .rrt_connect import SearchResult, nearest_to_goals, path_to_node
@@ -80,37 +77,23 @@ def constrained_rrt_connect(
         max_rounds: number of rounds in which a tree grows; an interrupt or a deadline
             ends them, too.
     """
+    trees, root = trees_from(start, goals), start
     try:
-        (root,), _ = project(start[None])
-    except KeyboardInterrupt:
-        root, max_rounds = start, 0
-    if np.abs(root - start).max() <= SAME_DISTANCE:
-        return _search(space, project, start, goals, rng, max_rounds)
-    if space.reachable(start[None], root[None])[0] < 1:
-        return nearest_to_goals(space, trees_from(start, goals), goals)
-    result = _search(space, project, root, goals, rng, max_rounds)
-    return result._replace(corners=np.vstack([start, result.corners]))
-
-
-def _search(
-    space: FreeSpace,
-    project: Project,
-    start: Float[np.ndarray, " nq"],
-    goals: Float[np.ndarray, "n nq"],
-    rng: np.random.Generator,
-    max_rounds: int,
-) -> SearchResult:
-    """Return a free path from a configuration that meets all demands, too."""
-    trees = trees_from(start, goals)
-    try:
+        (projected,), _ = project(start[None])
+        if np.abs(projected - start).max() > SAME_DISTANCE:
+            root = projected
+            if space.reachable(start[None], root[None])[0] < 1:
+                return nearest_to_goals(space, trees, goals)
+            trees = trees_from(root, goals)
         first = goals[:MAX_WALKS]
-        for walk in walks(space, project, np.tile(start, (len(first), 1)), first):
+        for walk in walks(space, project, np.tile(root, (len(first), 1)), first):
             if walk.arrives:
-                return SearchResult(np.vstack([start, walk.points]), 0.0)
+                points = np.vstack([root, walk.points])
+                return _led_onto(start, SearchResult(points, 0.0))
         for _ in range(max_rounds):
             check_deadline()
             if is_full(trees):
-                trees = trees_from(start, goals)
+                trees = trees_from(root, goals)
             k, nodes = int(np.argmin(trees.counts)), np.asarray(trees.nodes)
             samples = tree_samples(space, trees, start, MAX_WALKS, rng)
             ends, _ = _grow(space, project, trees, k, samples, max_steps=1)
@@ -127,10 +110,18 @@ def _search(
                 if k == 1:
                     from_start, from_goal = from_goal, from_start
                 corners = np.concatenate([from_start, from_goal[-2::-1]])
-                return SearchResult(corners, 0.0)
+                return _led_onto(start, SearchResult(corners, 0.0))
     except KeyboardInterrupt:
-        return nearest_to_goals(space, trees, goals)._replace(is_stopped=True)
-    return nearest_to_goals(space, trees, goals)
+        nearest = nearest_to_goals(space, trees, goals)
+        return _led_onto(start, nearest._replace(is_stopped=True))
+    return _led_onto(start, nearest_to_goals(space, trees, goals))
+
+
+def _led_onto(start: Float[np.ndarray, " nq"], result: SearchResult) -> SearchResult:
+    """Return a path on equations with the start before it, if that misses them."""
+    if np.array_equal(start, result.corners[0]):
+        return result
+    return result._replace(corners=np.vstack([start, result.corners]))
 
 
 def walks(

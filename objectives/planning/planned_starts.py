@@ -55,8 +55,8 @@ def compile_search(spec: ProblemSpec) -> None:
     """Check one motion of each mode, by the program that searches for detours."""
     q = whole_path(spec, np.array(initial_paths(spec, 0, 1)[0]))[:1]
     K = mode_sequence(spec).world.tree.model.unnamed_kinematics
+    movable = movable_coordinates(spec, q)
     for part in required_distances(spec):
-        movable = movable_coordinates(spec, q)
         space = free_space_with(K, part, part.required.min(0), q, movable)
         space.reachable(q, q)
 

@@ -77,8 +77,11 @@ def rrt_connect(
             trees, branches = growth.trees, growth.branches
             junction = growth.junction.tolist()
             if junction[0] != NO_NODE_INDEX:
-                there, back = map(path_to_node, (trees, trees), (0, 1), junction)
-                return SearchResult(np.concatenate([there, back[-2::-1]]), 0.0)
+                ways = map(path_to_node, (trees, trees), (0, 1), junction)
+                from_start, from_goal = ways
+                return SearchResult(
+                    np.concatenate([from_start, from_goal[-2::-1]]), 0.0
+                )
             rounds += int(growth.rounds)
     except KeyboardInterrupt:
         is_stopped = True

@@ -31,8 +31,8 @@ whole way there is checked, which costs most, and few get through; with fewer, t
 meet later."""
 MAX_BRANCH = 0.5
 """Largest weighted change of a coordinate on a branch towards a random configuration
-[rad, m]. Longer ones reach farther in
-open space and are blocked more often in narrow places."""
+[rad, m]. Longer ones reach farther in open space and are blocked more often in narrow
+places."""
 MAX_NODES = 4096
 """Number of nodes of each tree at which a search begins again (count). With more, each
 call takes longer; with fewer, searches are given up that would have succeeded."""

@@ -6,7 +6,6 @@ goal are looked for all at once, and the way leads to the first that is reached.
 
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 
@@ -16,7 +15,7 @@ from jaxtyping import Float
 from posewise.compilation.progress import break_silence
 from posewise.features import FS
 from posewise.solvers import ProgressReporter, Status
-from posewise.solvers.deadline import TimeLimitReached, check_deadline
+from posewise.solvers.deadline import check_deadline, no_time_limit
 
 from ..clearance.avoidance import BUFFER
 from ..objective import OT, Objective, ObjectiveError
@@ -186,7 +185,7 @@ class _PathPlanner:
                 status = Status.NOT_FOUND if plan.missing else Status.INFEASIBLE
                 planned = replace(planned, status=status)
             # Half a way is worth less than the whole one of an attempt before.
-            if not (plan.is_stopped and attempt):
+            if planned.feasible or not (plan.is_stopped and attempt):
                 yield planned
             if plan.is_stopped:
                 check_deadline()
@@ -229,21 +228,27 @@ class _PathPlanner:
             projection = self._projection(space, start, first, last, attempt)
             if projection is None:
                 plan = rrt_connect(space, start, goals, rng, MAX_ROUNDS)
-                corners = shorten(space, plan.corners, rng, SHORTCUT_ROUNDS)
             else:
                 plan = constrained_rrt_connect(
                     *(space, projection, start, goals, rng, MAX_CONSTRAINED_ROUNDS)
                 )
-                corners = shorten_on_equations(
-                    space, projection, plan.corners, rng, SHORTCUT_ROUNDS_ON_EQUATIONS
-                )
+            corners = plan.corners
+            try:
+                if projection is None:
+                    corners = shorten(space, corners, rng, SHORTCUT_ROUNDS)
+                else:
+                    corners = shorten_on_equations(
+                        *(space, projection, corners, rng, SHORTCUT_ROUNDS_ON_EQUATIONS)
+                    )
+            except KeyboardInterrupt:  # the way is not lost
+                plan = plan._replace(is_stopped=True)
             count = last - first + 1
             points[first : last + 1] = points_with_corners(space, corners, count)
             if projection is not None:
-                with suppress(TimeLimitReached):  # the path then stays as it is
+                with no_time_limit():
                     between, is_met = projection(points[first + 1 : last])
-                    points[np.arange(first + 1, last)[is_met]] = between[is_met]
-            if plan.missing:
+                points[np.arange(first + 1, last)[is_met]] = between[is_met]
+            if plan.missing or plan.is_stopped:
                 points[last:] = points[last]
                 break
         return points, plan

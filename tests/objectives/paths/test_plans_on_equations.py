@@ -18,6 +18,8 @@ from posewise.objectives.planning.constrained_search import (
 )
 from posewise.objectives.planning.free_space import FreeSpace, free_space_with
 from posewise.objectives.problem_spec import mode_sequence, required_distances
+from posewise.objectives.solve import planned_path
+from posewise.solvers.deadline import TimeLimitReached
 
 RADIUS = 0.5
 START, GOAL = np.array([-0.5, 0.0, 0.0]), np.array([0.5, 0.0, 0.0])
@@ -179,9 +181,24 @@ def test_what_was_planned_by_a_time_limit_is_returned(seconds):
     began = time.perf_counter()
     solution = komo.plan(progress=False, max_time=seconds)
     assert time.perf_counter() - began < seconds + 1.0
-    # whole, or the way to the nearest place: never only the initial path
     assert solution.status.name in ("FEASIBLE", "TIME_LIMIT", "INTERRUPTED")
-    assert np.isfinite(solution.path).all()
+    if not solution.feasible:  # the way to the nearest place, on the globe
+        radius = np.linalg.norm(solution.path, axis=1)
+        np.testing.assert_allclose(radius, RADIUS, atol=1.1e-3)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("error", [KeyboardInterrupt, TimeLimitReached])
+def test_an_interrupt_while_a_path_is_made_shorter_keeps_it(monkeypatch, error):
+    def interrupted(*_):
+        raise error
+
+    monkeypatch.setattr(planned_path, "shorten_on_equations", interrupted)
+    solution = across(globe()).plan(progress=False)
+    assert solution.path[-1, 0] > 0.49
+    np.testing.assert_allclose(
+        np.linalg.norm(solution.path, axis=1), RADIUS, atol=1.1e-3
+    )
 
 
 @pytest.mark.slow
