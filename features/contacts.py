@@ -7,16 +7,16 @@ from `b` to `a`.
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from posewise.collision import Body, point_distance_and_normal
+from posewise.collision import point_distance_and_normal
+from posewise.compilation.arrays import Array
 from posewise.robots.config import Config
-from posewise.robots.contact.bodies import frame_bodies
 from posewise.robots.errors import ConfigError
 from posewise.robots.geometry.bounding_boxes import body_boxes
 from posewise.robots.typing import FrameName
@@ -27,12 +27,13 @@ from posewise.robots.world.contact_forces import (
 
 from .errors import FeatureError
 from .motions import PoseTuple
+from .parts import PartKinds, all_parts, posed_parts
 from .safe_math import norm, subgradient_weights
-from .symbol import Pose, Resolved, Symbol
+from .symbol import Arrays, Pose, Resolved, Symbol, TracedArrays
 
 Vector = Float[jax.Array, "3"]
-ContactCoreTypes = tuple[tuple[Any, ...], tuple[Any, ...]]
-"""Types of the cores of each of the two frames, one for each group of bodies."""
+PartsOfPair: TypeAlias = tuple[PartKinds, PartKinds]
+"""Kinds of the parts of each of the two frames."""
 
 
 class ContactState(NamedTuple):
@@ -174,9 +175,8 @@ def contact_law_resolver(
                 f"{name} on {list(frames)}: both frames are points, which have no"
                 " normal; give one of them a shape."
             )
-        # Core types select the program; all else is data, `active` included, so that
-        # switching a contact off compiles nothing.
-        kinds, arrays = _body_params(C, frames)
+        # `active` is data, too, so that switching a contact off compiles nothing.
+        parts, arrays = _parts_of_pair(C, frames)
         arrays |= {"side": side, "pull": np.array(_force_unit(e, frames))}
         arrays["active"] = np.array(float(e.active))
         if friction is not None:
@@ -186,7 +186,7 @@ def contact_law_resolver(
                 )
             arrays["friction"] = np.array(float(friction))
         places = np.array([C.index(f) for f in (*frames, e.point, e.force)])
-        return _law_symbol(fn, name, kinds, dim, unit, window), places, arrays
+        return _law_symbol(fn, name, parts, dim, unit, window), places, arrays
 
     return resolve
 
@@ -228,19 +228,19 @@ def _has_surface(C: Config, frame: str) -> bool:
 def _law_symbol(
     fn: Callable[..., Any],
     name: str,
-    kinds: ContactCoreTypes,
+    parts: PartsOfPair,
     dim: int,
     unit: str,
     window: int,
 ) -> Symbol:
     def still(*poses: Pose, **params: Any) -> jax.Array:
-        push = _contact_state(kinds, poses, params)
+        push = _contact_state(parts, poses, params)
         return params["active"] * fn(push, *_friction_argument(params))
 
     def moving(
         old: PoseTuple, new: PoseTuple, *, tau: jax.Array, **params: Any
     ) -> jax.Array:
-        push = _contact_state(kinds, new, params)
+        push = _contact_state(parts, new, params)
         return params["active"] * fn(push, old[:2], tau, *_friction_argument(params))
 
     run = moving if window else still
@@ -248,54 +248,42 @@ def _law_symbol(
 
 
 def _contact_state(
-    kinds: ContactCoreTypes, poses: PoseTuple, params: dict
+    parts: PartsOfPair, poses: PoseTuple, params: TracedArrays
 ) -> ContactState:
     a, b, point, force = poses
-    gap_a, out_of_a = _signed_distance("a", kinds[0], a, point.p, params)
-    gap_b, out_of_b = _signed_distance("b", kinds[1], b, point.p, params)
+    gap_a, out_of_a = _signed_distance(parts[0], a, point.p, params)
+    gap_b, out_of_b = _signed_distance(parts[1], b, point.p, params)
     # Normals point out of each surface: that of `a` towards `b`, so it counts with -1.
     towards = params["side"][0] * out_of_a + params["side"][1] * out_of_b
     # Opposite normals may cancel; then there is no direction, and the normal is zero.
     length = norm(towards)
     normal = towards / jnp.where(length > 0, length, 1.0)
     gaps = jnp.stack([gap_a, gap_b])
-    return ContactState(a, b, point.p, params["pull"] * force.p, normal, gaps)
+    return ContactState(
+        a, b, point.p, force.p * jnp.asarray(params["pull"]), normal, gaps
+    )
 
 
 def _signed_distance(
-    side: str, types: tuple[Any, ...], pose: Pose, point: Vector, params: dict
+    parts: PartKinds, pose: Pose, point: Vector, params: TracedArrays
 ) -> tuple[Float[jax.Array, ""], Vector]:
-    """Return the signed distance of a point from a frame's bodies, and the normal."""
-    gaps, normals = [], []
-    for g, core in enumerate(types):
-        n = len(core._fields)
-        leaves = [params[f"{side}{g}_{k}"] for k in range(n + 3)]
-        # Offsets of bodies are rows x, for which x Rᵀ = (R x)ᵀ.
-        p = pose.p + leaves[n + 2] @ pose.R.T
-        body = Body(core(*leaves[:n]), leaves[n], pose.R @ leaves[n + 1], p)
-        gap, normal = point_distance_and_normal(body, point)
-        gaps.append(gap)
-        normals.append(normal)
-    gap = jnp.concatenate(gaps)
-    # Equally near bodies share the derivative.
+    """Return the signed distance of a point from a frame's parts, and the normal."""
+    posed = posed_parts(parts, pose.R[None], pose.p[None], params)
+    each = [point_distance_and_normal(body, point) for body in posed]
+    gap = jnp.concatenate([gaps for gaps, _ in each])
+    # Equally near parts share the derivative. Those that stand for none are far away.
     weights = subgradient_weights(gap)
-    return jnp.sum(weights * gap), weights @ jnp.concatenate(normals)
+    return jnp.sum(weights * gap), weights @ jnp.concatenate([n for _, n in each])
 
 
-def _body_params(
-    C: Config, frames: Any
-) -> tuple[ContactCoreTypes, dict[str, np.ndarray]]:
-    """Return the core types of two frames' bodies, and the bodies' params."""
-    arrays: dict[str, np.ndarray] = {}
-    kinds = []
-    for side, frame in zip("ab", frames, strict=True):
-        groups = frame_bodies(C.frame(frame))
-        for g, group in enumerate(groups):
-            leaves = (*group.body.core, *group.body[1:])
-            arrays |= {f"{side}{g}_{n}": np.asarray(x) for n, x in enumerate(leaves)}
-        kinds.append(tuple(group.kind[0] for group in groups))
-    return (kinds[0], kinds[1]), arrays
+def _parts_of_pair(
+    C: Config, frames: Sequence[FrameName]
+) -> tuple[PartsOfPair, Arrays]:
+    """Return the kinds of parts of two frames, and their arrays."""
+    a, arrays_a = all_parts([C.frame(frames[0])], [0], "a")
+    b, arrays_b = all_parts([C.frame(frames[1])], [0], "b")
+    return (a, b), arrays_a | arrays_b
 
 
-def _friction_argument(params: dict) -> list[jax.Array]:
+def _friction_argument(params: TracedArrays) -> list[Array]:
     return [params["friction"]] if "friction" in params else []

@@ -8,6 +8,7 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
+from posewise.compilation.arrays import Array
 from posewise.robots.config import Config
 
 from .errors import FeatureError
@@ -115,7 +116,11 @@ class Symbol:
         return has_params and self.reads_origins
 
 
-Resolved: TypeAlias = tuple[Symbol, np.ndarray, dict[str, np.ndarray]]
+Arrays: TypeAlias = dict[str, np.ndarray]
+"""Params of a symbol by name; they are data of its compiled program."""
+TracedArrays: TypeAlias = Mapping[str, Array]
+"""The same numbers inside a program, where integers may be constants."""
+Resolved: TypeAlias = tuple[Symbol, np.ndarray, Arrays]
 """A symbol, the indices of its frames, and its params; see `Symbol.resolve`."""
 
 

@@ -33,7 +33,9 @@ from jaxtyping import Float
 
 from posewise import collision
 from posewise.features import Feature
+from posewise.features.parts import PartKinds, all_parts, gather_rows, posed_parts
 from posewise.features.safe_math import amax, amin, norm
+from posewise.features.symbol import Arrays, TracedArrays
 from posewise.robots.config import Config
 from posewise.robots.contact.bodies import frame_bodies
 from posewise.robots.contact.ray_casting import intersect_lines
@@ -47,14 +49,7 @@ from ..errors import PredicateError
 from ..geometry.frame_groups import FrameGroup, has_collision_shape
 from ..margins import STRICT_MARGIN
 from ..relaxed.object_features import ObjectPair, PairRows, RowFunction
-from ..relaxed.parts import (
-    PartKinds,
-    all_parts,
-    count_parts,
-    gather_rows,
-    posed_parts,
-)
-from ..relaxed.world_feature import Arrays, TracedArrays
+from ..relaxed.parts import count_parts
 from .pixel_visibility import (
     RASTER_PIXELS,
     box_corners,

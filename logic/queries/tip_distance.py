@@ -8,14 +8,14 @@ import numpy as np
 
 from posewise.features import Feature
 from posewise.features.safe_math import norm
-from posewise.features.symbol import Symbol
+from posewise.features.symbol import Arrays, Resolved, Symbol
 from posewise.robots.config import Config
 from posewise.robots.kinematics.transforms import IDENTITY, quat_to_matrix
 from posewise.robots.typing import FrameName, VectorLike
 
 from ..geometry.frame_groups import find_object
 from ..margins import STRICT_MARGIN
-from ..relaxed.world_feature import Arrays, Resolved, world_feature
+from ..relaxed.world_feature import world_feature
 from .query_arguments import Target
 
 

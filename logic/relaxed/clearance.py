@@ -7,9 +7,10 @@ import numpy as np
 
 from posewise.features import Feature
 from posewise.features.collisions import pair_rows_symbol
+from posewise.features.symbol import Resolved
 from posewise.robots.config import Config
 
-from .world_feature import Resolved, world_feature
+from .world_feature import world_feature
 
 
 def clearance_feature(

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from posewise.features.symbol import Arrays
+
 from ..smooth_extrema import mellowmin_within
 from .object_features import ObjectPair, PairRows, RowFunction
 from .part_pairs import PartPairKinds, count_pairs, part_distances, part_pairs
-from .world_feature import Arrays
 
 
 def within_distance_rows(distance: float, error: float) -> PairRows:

@@ -7,6 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from posewise.features.parts import gather_rows
 from posewise.robots.world.regions import Region
 
 from ..geometry.ray_axes import AXES
@@ -20,7 +21,7 @@ from .object_features import (
     mass_centre,
 )
 from .part_pairs import PartPairKinds
-from .parts import PartTypes, bounded_parts, gather_rows, part_extents
+from .parts import PartTypes, bounded_parts, part_extents
 from .rays import (
     DEFAULT_HIT_RANGE,
     DEFAULT_MISS_RANGE,

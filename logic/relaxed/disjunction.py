@@ -8,13 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from posewise.features import Feature
-from posewise.features.symbol import Pose, Symbol
+from posewise.features.parts import gather_rows
+from posewise.features.symbol import Arrays, Pose, Resolved, Symbol, TracedArrays
 from posewise.robots.config import Config
 
 from ..errors import PredicateError
 from ..smooth_extrema import largest, mellowmin_within
-from .parts import gather_rows
-from .world_feature import Arrays, Resolved, TracedArrays, world_feature
+from .world_feature import world_feature
 
 FeatureChoices: TypeAlias = tuple[tuple[Feature, ...], ...]
 """Alternatives, each a conjunction of features."""

@@ -9,15 +9,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from posewise.features.parts import with_prefix
 from posewise.features.safe_math import norm
+from posewise.features.symbol import Arrays
 
 from ..geometry.frame_groups import FrameGroup
 from ..geometry.hands import is_attached
 from ..smooth_extrema import largest, smallest
 from .object_features import GroupRows, RowFunction, constant_row, shape_positions
 from .part_pairs import PartPairKinds, part_contacts, part_pairs
-from .parts import with_prefix
-from .world_feature import Arrays
 
 TIE_TOLERANCE = 1e-6
 """Distance beyond that of the closest parts up to which parts may be the closest [m].

@@ -9,15 +9,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from posewise.features.parts import gather_rows
 from posewise.features.safe_math import norm
+from posewise.features.symbol import Arrays, TracedArrays
 
 from ..margins import STRICT_MARGIN
 from ..smooth_extrema import largest, mellowmin_within, smallest
 from .contact import pair_distance_data
 from .object_features import ObjectPair, PairRows, RowFunction, mass_centre
 from .part_pairs import PartPairKinds, count_pairs, part_distances
-from .parts import PartTypes, bounded_parts, count_parts, gather_rows, part_extents
-from .world_feature import Arrays, TracedArrays
+from .parts import PartTypes, bounded_parts, count_parts, part_extents
 
 Sides: TypeAlias = tuple[PartTypes, PartTypes]
 """Types of the parts of a and of b."""

@@ -12,7 +12,8 @@ from jaxtyping import Float, Int
 
 from posewise.compilation.capacity import Capacity, capacity_at_hand, capacity_class
 from posewise.features import Feature
-from posewise.features.symbol import Symbol
+from posewise.features.parts import gather_rows
+from posewise.features.symbol import Arrays, Resolved, Symbol, TracedArrays
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName
 from posewise.robots.world.regions import Region
@@ -23,8 +24,7 @@ from ..geometry.frame_groups import (
     mass_fractions,
     require_shapes,
 )
-from .parts import gather_rows
-from .world_feature import Arrays, Resolved, TracedArrays, world_feature
+from .world_feature import world_feature
 
 
 class RowFunction(NamedTuple):

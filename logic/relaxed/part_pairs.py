@@ -14,6 +14,14 @@ from jaxtyping import Float, Int
 from posewise import collision
 from posewise.compilation.capacity import Capacity, capacity_at_hand, capacity_class
 from posewise.features.pairs.nearest import contacts_of_kinds
+from posewise.features.parts import (
+    part_columns,
+    part_core,
+    part_poses,
+    vertex_class,
+    with_prefix,
+)
+from posewise.features.symbol import Arrays, TracedArrays
 from posewise.robots.contact.body_table import (
     CORES_OF_KIND,
     HULL_KINDS,
@@ -25,8 +33,6 @@ from posewise.robots.contact.body_table import (
 from posewise.robots.world.frame import Frame
 
 from ..errors import PredicateError
-from .parts import part_columns, part_core, part_poses, vertex_class, with_prefix
-from .world_feature import Arrays, TracedArrays
 
 
 class PartPairKinds(NamedTuple):

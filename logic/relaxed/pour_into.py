@@ -9,6 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from posewise.features.parts import gather_rows
+from posewise.features.symbol import TracedArrays
 from posewise.robots.world.regions import Region
 
 from ..margins import CAVITY_MARGIN, RAY_CLEARANCE, STRICT_MARGIN
@@ -20,9 +22,7 @@ from .object_features import (
     frame_position,
     mass_centre,
 )
-from .parts import gather_rows
 from .rays import DEFAULT_HIT_RANGE, UP, ray_miss_rows
-from .world_feature import TracedArrays
 
 ENTRY_SLOPE = 10.0
 """Relaxation of the rows above the cavity per metre beside the cavity [m/m]."""

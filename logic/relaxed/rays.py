@@ -14,6 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from posewise.features.parts import gather_rows
+from posewise.features.symbol import Arrays, TracedArrays
 from posewise.robots.geometry.shapes import Capsule, Marker
 from posewise.robots.world.frame import Frame, Geometry
 
@@ -21,8 +23,6 @@ from ..margins import RAY_CLEARANCE
 from ..smooth_extrema import mellowmin_within
 from .object_features import ObjectPair, PairRows, RowFunction, mass_centre
 from .part_pairs import PartPairKinds, count_pairs, part_distances, part_pairs
-from .parts import gather_rows
-from .world_feature import Arrays, TracedArrays
 
 DEFAULT_HIT_RANGE = 10.0
 """Length of rays without a range that must hit something [m]."""

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from posewise.features.parts import gather_rows
 from posewise.features.safe_math import norm
 
 from ..margins import STRICT_MARGIN
 from .object_features import ObjectPair, PairRows, RowFunction, mass_centre
-from .parts import gather_rows
 
 
 def reach_rows(distance: float, truth: bool) -> PairRows:

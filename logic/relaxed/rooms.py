@@ -9,7 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from posewise.features.parts import gather_rows
 from posewise.features.safe_math import sqrt
+from posewise.features.symbol import TracedArrays
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName
 from posewise.robots.world.rooms import Room
@@ -34,8 +36,7 @@ from .object_features import (
     mass_centre,
     shape_positions,
 )
-from .parts import PartTypes, bounded_parts, gather_rows, part_extents
-from .world_feature import TracedArrays
+from .parts import PartTypes, bounded_parts, part_extents
 
 
 def middle_in_rooms(

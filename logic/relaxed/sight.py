@@ -16,6 +16,8 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise import collision
+from posewise.features.parts import PartKinds, all_parts, gather_rows, posed_parts
+from posewise.features.symbol import Arrays, TracedArrays
 from posewise.robots.world.agents import Camera
 
 from ..errors import PredicateError
@@ -23,18 +25,8 @@ from ..geometry.frame_groups import FrameGroup
 from ..margins import RAY_CLEARANCE, STRICT_MARGIN
 from ..smooth_extrema import largest, mellowmin_within, smallest, smoothstep
 from .object_features import GroupRows, RowFunction, shape_positions
-from .parts import (
-    PartKinds,
-    PartTypes,
-    all_parts,
-    bounded_parts,
-    count_parts,
-    gather_rows,
-    part_extents,
-    posed_parts,
-)
+from .parts import PartTypes, bounded_parts, count_parts, part_extents
 from .sight_targets import sight_targets
-from .world_feature import Arrays, TracedArrays
 
 NORM_EPSILON = 1e-12
 """Added to squared norms, so that their square roots have a derivative at 0 [m²]."""

@@ -24,6 +24,8 @@ from posewise.compilation.capacity import (
     pad_rows,
 )
 from posewise.features.pairs.nearest import select_rows
+from posewise.features.parts import part_core, part_poses, with_prefix
+from posewise.features.symbol import Arrays, TracedArrays
 from posewise.robots.contact.body_table import (
     CORES_BY_RANK,
     BodyPairTable,
@@ -42,9 +44,7 @@ from .contact_points import (
     surface_kind,
 )
 from .part_pairs import PartPairKinds, pairs_of_table, part_contacts
-from .parts import part_core, part_poses, with_prefix
 from .support_graph import Stack
-from .world_feature import Arrays, TracedArrays
 
 FRICTION_MARGIN = 0.07
 """Margin by which coefficients of friction are reduced [1]; larger is more

@@ -19,7 +19,7 @@ from jaxtyping import Float, Int
 
 from posewise.features import Feature
 from posewise.features.collisions import PADDED_COLLISION_ROWS
-from posewise.features.symbol import Symbol
+from posewise.features.symbol import Arrays, Resolved, Symbol, TracedArrays
 from posewise.robots.config import Config
 from posewise.robots.simulation.masses import frame_masses
 
@@ -36,7 +36,7 @@ from .stack_contacts import (
 )
 from .support_graph import Stack
 from .tilt import fit_tilt
-from .world_feature import Arrays, Resolved, TracedArrays, world_feature
+from .world_feature import world_feature
 
 CENTRE_SHIFT = 4e-3
 """Shift of centres of mass to each of four sides [m]; larger is more conservative."""

@@ -7,6 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from posewise.features.parts import gather_rows
 from posewise.robots.contact.bodies import frame_bodies
 from posewise.robots.geometry.shapes import Box, Convex, Marker
 from posewise.robots.kinematics.transforms import matrix_to_quat
@@ -28,7 +29,6 @@ from .object_features import (
     mass_centre,
 )
 from .part_pairs import PartPairKinds, part_distances, part_pairs
-from .parts import gather_rows
 from .rays import ray_hit_rows, ray_miss_rows
 
 SHEET_THICKNESS = 1e-6

@@ -1,21 +1,10 @@
 """Features whose computation depends on the shapes of the frames in a world."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Sequence
 
-import numpy as np
-
-from posewise.compilation.arrays import Array
 from posewise.features import Feature
-from posewise.features.symbol import Symbol, unresolved
+from posewise.features.symbol import Resolved, Symbol, unresolved
 from posewise.robots.config import Config
-
-Arrays: TypeAlias = dict[str, np.ndarray]
-"""Numbers of a row function by name; they are data of its compiled program."""
-TracedArrays: TypeAlias = Mapping[str, Array]
-"""The same numbers inside a row function, where integers may be constants."""
-Resolved: TypeAlias = tuple[Symbol, np.ndarray, Arrays]
-"""A symbol for a world, the indices of its frames, and its arrays."""
 
 
 def world_feature(

@@ -232,3 +232,24 @@ def test_other_objects_that_rest_and_are_seen_compile_nothing(
 ):
     assert resting(seen_scene(*TABLES[name])).feasible
     assert compiled() == []
+
+
+def pushed(shapes: str) -> pw.Solution:
+    """A fixed object and one that may slide, with a contact force between them."""
+    C = pw.Config()
+    fixed, loose = shapes.split()
+    C.add_object("fixed", parts=parts_of(fixed))
+    place = [0.3, 0, 0, 1, 0, 0, 0]
+    C.add_object("loose", parts=parts_of(loose), pose=place, joint="transX", mass=1.0)
+    komo = pw.KOMO(C, 1, 1, 0)
+    komo.add_contact([], "fixed", "loose", kind="complementary")
+    return komo.solve(progress=False)
+
+
+@pytest.mark.slow
+def test_other_shapes_in_contact_compile_nothing(compiled):
+    assert pushed("box+cylinder+hull+sphere box+cylinder+hull").feasible
+    before = len(compiled())
+    for shapes in ("box box", "hull sphere", "ellipsoid+box cylinder+box"):
+        assert pushed(shapes).feasible
+    assert len(compiled()) == before
