@@ -34,7 +34,7 @@ def ask(**variables):
     return json.loads(done.stdout)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_programs_are_kept_by_default_without_a_setting_of_JAX(tmp_path):
     folder = tmp_path / "posewise" / "jax"
     assert ask(XDG_CACHE_HOME=str(tmp_path)) == [str(folder), "", None]

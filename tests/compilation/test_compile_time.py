@@ -117,7 +117,7 @@ def test_what_is_prepared_compiles_nothing(compiled):
         assert solution.feasible and compiled()[before:] == []
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_what_is_prepared_also_searches_a_way_round_obstacles(compiled):
     def to_goal(C: pw.Config) -> pw.KOMO:
         komo = path(C, slices=16)

@@ -148,7 +148,7 @@ def with_own_function(lift) -> pw.KOMO:
     return komo
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_equal_functions_of_a_user_share_their_programs(compiled):
     komo = with_own_function(1.0)
     komo.solve(max_iterations=30, progress=False)

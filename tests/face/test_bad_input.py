@@ -414,7 +414,7 @@ def test_bad_input_is_named_with_its_remedy(call, pieces, error, tmp_path):
     assert len(message) < 800
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_world_is_unchanged_after_a_refusal(tmp_path):
     for kind, name, call, *_ in TABLE:
         if kind not in ("config", "shape", "file"):

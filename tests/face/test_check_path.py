@@ -93,7 +93,7 @@ def test_paths_in_each_format(write_problem, capsys, case, name):
     assert names["limits of the joints"] == (case != "beyond a limit")
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_what_solve_writes_passes(write_problem, capsys):
     file = write_problem(PROBLEM)
     names = [str(file.parent / name) for name in ("r.json", "r.npz", "t.csv", "t.json")]

@@ -268,7 +268,7 @@ def test_relative_poses_and_names():
     assert len(reach(C).getFeatureNames()) == len(reach(C).nlp().getTypes())
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_helper_frames_switches_and_what_is_read_of_the_path():
     C = arm()
     C.addFrame("ball").setPosition([0.2, -0.3, 0.8])

@@ -71,7 +71,7 @@ def near_function(C: pw.Config, pairs: np.ndarray):
     return lambda q, moved: [np.asarray(x) for x in near(jnp.asarray(q), moved)]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_no_near_pair_is_left_out_and_far_ones_are():
     C, pairs = scattered()
     q = states(C, 3 * MIN_RUN)

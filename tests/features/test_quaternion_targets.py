@@ -78,7 +78,7 @@ def test_velocities_and_differences_keep_their_targets():
         np.testing.assert_array_equal(unit.target, [0, 0, 0, 0.1])
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_targets_of_batches_and_functions():
     komo = pw.KOMO(world())
     turn = komo.add_objective([], FS.quaternion, ["a"], target=[1, 0, 0, 0])

@@ -185,7 +185,7 @@ def test_what_the_hand_carries_counts():
     assert C.eval(FS.supportPolygon, FEET)[0][0] > alone + 0.1
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_humanoid_leans_back_to_stay_over_its_feet():
     C = biped(foot_shapes()["box"][0])
     komo = pw.KOMO(C, 1, 1, 0)

@@ -368,7 +368,7 @@ def landing(**options) -> pw.KOMO:
     return komo
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_what_may_touch_overlaps_by_no_more_than_a_millimetre():
     komo = landing(margin=0.02, allow=[("ball", "table", [1.0, 2.0])])
     # It is pulled into the table.
@@ -491,14 +491,14 @@ def test_carried_objects_keep_clear_too(end):
     assert found[frozenset(("post", "cup"))].slice in range(8, 16)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_without_rows_between_a_carried_object_jumps_the_post():
     solution = carry(4, between=False).solve(progress=False)
     (pair, *_) = solution.clearance().pairs
     assert solution.feasible and "post" in pair.frames and pair.distance < -0.02
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_cup_that_may_not_rest_is_a_violation():
     solution = carry(allow=GRASPED).solve(progress=False)
     assert not solution.feasible

@@ -10,7 +10,7 @@ from posewise.solvers import multistart
 from posewise.solvers.multistart import _advance_lanes_compiled
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_problems_and_starts_equal_single_solves():
     slices = 3
     rng = np.random.default_rng(0)
@@ -60,7 +60,7 @@ def test_solve_all_keeps_the_order_of_the_starts():
     assert chosen.sos == min(feasible)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_start_that_stalls_is_followed_by_a_random_one():
     """Turned by exactly half a turn from where it should point, there is no way on."""
     C = pw.Config()

@@ -40,7 +40,7 @@ def test_only_pairs_of_the_objective_are_named():
     assert "'ball' and 'cart'" in line and "'wall'" not in line
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_worlds_with_carried_objects_are_measured_too():
     C = pw.Config()
     C.add_frame("wall", position=[1, 0, 0], shape=pw.Box([0.2, 1, 1]))

@@ -187,7 +187,7 @@ def test_a_feature_alone_does_not_count_turns():
     np.testing.assert_allclose(bound.feature.eval(C, solution.q)[0], [0.4], atol=1e-6)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_batches_and_functions_of_targets(C):
     C.q = [3.1, 0.0, 0.0]
     komo = pw.KOMO(C, 1, 2, 1)

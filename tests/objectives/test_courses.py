@@ -71,7 +71,7 @@ def test_features_and_worlds_have_the_frame_where_it_is(case):
     np.testing.assert_array_equal(C.pose("ball")[:3], [1, 0, 0])
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_path_waits_for_an_obstacle_that_gives_way():
     C = disc()
     blocked = crossing(C, goal=1.0)

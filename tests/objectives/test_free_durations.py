@@ -68,7 +68,7 @@ def panda():
     return C
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_it_is_as_fast_as_toppra_on_its_path_and_faster_than_on_others():
     pytest.importorskip("toppra", reason="retiming needs toppra")
     C = panda()
@@ -144,7 +144,7 @@ def worlds_of_features():
     return komo
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_jacobians_equal_differences():
     komo = worlds_of_features()
     nlp = komo.nlp()
@@ -205,7 +205,7 @@ def test_nothing_changes_at_the_initial_durations():
     assert phi[0] == pytest.approx(10 * 1.8) and C.nq == 0
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_random_starts_begin_with_the_same_durations():
     komo = racing(carts(2), [1.0, 0.5], acceleration=3.0)
     paths = initial_paths(komo.spec, 0, 4)

@@ -9,7 +9,7 @@ from posewise import FS, OT, presets
 from posewise.objectives.problem_spec import initial_paths, mode_sequence
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_stable_helper_has_one_value_and_only_the_problem_has_it():
     """Held anywhere on a circle around the box, and put anywhere on the tray."""
     komo = pw.KOMO(kitchen(), 2, 1, 1)

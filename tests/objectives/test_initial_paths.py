@@ -63,7 +63,7 @@ def test_paths_alone_are_problems(paths):
         np.testing.assert_allclose(sol.path, want.path, atol=1e-9)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_they_are_the_user_s_coordinates_with_mode_switches():
     C = pw.Config()
     C.add_frame("cart", joint="transX", limits=[[-2.0], [2.0]])

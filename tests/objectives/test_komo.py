@@ -185,7 +185,7 @@ def ik_gaze():
     return komo
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_ik_gaze_succeeds_more_often_and_cheaper_than_rai():
     komo = ik_gaze()
     starts = reference("komo/x0.json")["ik_gaze"]

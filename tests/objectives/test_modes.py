@@ -121,7 +121,7 @@ def test_nothing_jumps_in_initial_paths(slices):
         np.testing.assert_allclose(put[2, 1:], [0, 0, 1], atol=1e-9)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_whole_path_of_a_panda_that_puts_a_box_elsewhere():
     """Neither from home nor from near zero does it creep along a valley.
 

@@ -62,7 +62,7 @@ def test_rows_and_jacobian(build):
     np.testing.assert_array_equal(again.indices, J.indices)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_rows_stand_in_the_order_of_objectives_then_slices():
     komo = mixed()
     nlp = komo.nlp()

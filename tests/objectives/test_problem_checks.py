@@ -153,7 +153,7 @@ def test_solve_all_warns_once_for_all_starts():
     assert solutions[0].findings
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_batches_warn_once_for_all_worlds():
     C = cart()
     komo = motion(C)

@@ -127,7 +127,7 @@ def test_a_shifted_solve_reaches_the_optimum_of_a_cold_one(slices):
     assert warm.sos == pytest.approx(cold.sos, rel=1e-4)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_multipliers_move_with_their_slices():
     C = crane()
     komo = reaching(C)
@@ -293,7 +293,7 @@ def test_what_cannot_be_used_is_refused():
         komo.shift()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_shifts_past_a_mode_switch_are_refused():
     C = pw.Config()
     C.add_frame("cart", joint="transX", limits=[[-2.0], [2.0]])

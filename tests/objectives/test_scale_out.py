@@ -61,6 +61,7 @@ def same(got, want):
     np.testing.assert_allclose(got["paths"], want["paths"], atol=2e-5)
 
 
+@pytest.mark.slow
 def test_eight_devices_give_the_same_answers(tmp_path):
     (one,) = run(tmp_path)
     (eight,) = run(tmp_path, devices=8, mesh=True)

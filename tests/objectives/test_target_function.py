@@ -172,7 +172,7 @@ def test_converged_means_an_exact_solution(iterations):
         assert (worst <= 1e-3) == (status in (Status.CONVERGED, Status.FEASIBLE))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_stationary_point_that_is_no_minimum_is_not_converged():
     """The hinge points away from the target: the distance has its maximum there."""
     komo, tip = turning()
@@ -205,7 +205,7 @@ def test_kinks_and_flat_costs_have_the_derivatives_of_sensitivity():
     np.testing.assert_allclose(forward[0, :, :2], np.linalg.pinv(J), atol=1e-2)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_best_of_some_starts():
     """The hinge's distance to its target has two minima, one at each limit."""
     komo, tip = turning(center=0.3)

@@ -85,7 +85,7 @@ def test_other_times_are_refused(t):
         solution.at_time(t)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_carried_objects_move_with_what_carries_them():
     C = pw.Config()
     C.add_frame("arm", joint="hingeZ", q=[0.0])

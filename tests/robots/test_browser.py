@@ -29,7 +29,7 @@ def ball(color) -> dict:
     return dict(shape=pw.Sphere(0.06), color=color)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_balls_are_seen_where_they_are(tmp_path):
     C = pw.Config()
     for k, (name, place) in enumerate(BALLS.items()):

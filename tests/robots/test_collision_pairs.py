@@ -93,7 +93,7 @@ def test_what_stands_still_and_what_follows():
     assert words(C) == "ac ad ae bc bd be ce de".split()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_half_spaces_have_no_distance():
     C = pw.Config()
     C.add_frame("ground", shape=pw.Plane())

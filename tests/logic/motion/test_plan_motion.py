@@ -132,7 +132,7 @@ def test_what_floats_is_told(gap, floats):
     assert bool(stands_on_nothing(C, "block", "At first")) is floats
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_what_is_put_into_the_air_is_told(monkeypatch):
     air = np.array([0.1, -0.2, 0.2, 1, 0, 0, 0])
     module = "posewise.logic.motion.place.find_places"

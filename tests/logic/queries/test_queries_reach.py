@@ -103,7 +103,7 @@ def test_reach_agrees_with_least_squares_from_many_starts():
         assert distance < best + 5e-3
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_pycrams_scenes():
     C = kitchen().copy()
     assert logic.reachable(C, [0.5, -0.6, 0.9], "robot")

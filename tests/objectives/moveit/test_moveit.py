@@ -291,7 +291,7 @@ def solved(problem: pw.MoveItProblem):
     return solution
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_joint_goals(tmp_path, robot):
     goal = {
         "joint_constraints": [
@@ -381,7 +381,7 @@ def rotation(quaternion) -> Rotation:
     return Rotation.from_quat([x, y, z, w])
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_path_constraints_hold_on_all_slices(tmp_path, robot):
     upright = {
         "link_name": "hand",

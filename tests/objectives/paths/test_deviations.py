@@ -97,7 +97,7 @@ def test_a_closed_chain_opens_between_slices_only_as_far_as_it_may():
     assert tight.sos == pytest.approx(loose.sos, rel=0.3)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_what_more_slices_do_not_reach_is_told():
     solution = carry(between=1e-7).solve(progress=False)
     assert not solution.feasible and solution.status is Status.INFEASIBLE

@@ -45,7 +45,7 @@ def tip(q: np.ndarray) -> np.ndarray:
     return np.stack([np.cos(q[0]) + np.cos(q.sum()), np.sin(q[0]) + np.sin(q.sum())])
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_paths_end_where_the_goal_is_met():
     komo = reaching(arm())
     paths = paths_of(komo)
@@ -75,7 +75,7 @@ def test_no_path_leads_to_what_is_out_of_reach(goals):
     assert not paths_of(reaching(arm(), goals))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_second_start_reaches_what_the_first_misses(monkeypatch):
     """From the initial path given, the arm ends at the limit of its shoulder."""
     C = arm()
@@ -96,7 +96,7 @@ def test_a_second_start_reaches_what_the_first_misses(monkeypatch):
         assert len(calls) == 1 and calls[0]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_starts_that_lead_to_goals_keep_them_by_a_large_penalty(monkeypatch):
     komo, penalties = reaching(arm(), avoid=True), []
     settings = make_settings(komo.spec, 1e-3, False, {}, starts=12)
@@ -120,7 +120,7 @@ def test_starts_that_lead_to_goals_keep_them_by_a_large_penalty(monkeypatch):
     assert penalties[1 : goals + 1] == [large] * goals
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_shared_coordinates_are_kept():
     """A stick in the hand from the first slice on, whose end has the goal."""
     C = arm()

@@ -76,7 +76,7 @@ def test_a_path_round_a_wall_is_short_and_certified():
     assert komo.solve(progress=False).feasible
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_waypoints_are_passed_in_turn():
     komo = across(disc(), [(1.0, (0.0, 1.0)), (2.0, (0.5, 0.0))], phases=2)
     solution = komo.plan(progress=False)
@@ -243,7 +243,7 @@ def test_corners_are_among_the_points():
     assert len(points_with_corners(space, corners, 3)) == 3
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_base_without_limits_drives_round_a_wall_and_objects_stay():
     C = disc()
     C.set_limits("disc", [[-np.inf] * 2, [np.inf] * 2])

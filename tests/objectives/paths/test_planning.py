@@ -126,7 +126,7 @@ def test_motions_end_before_the_first_blocked_place(monkeypatch):
     np.testing.assert_array_equal(together, one_by_one)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_waypoints_are_kept():
     komo = across()
     way = [-0.2, -0.3]

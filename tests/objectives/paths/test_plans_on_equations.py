@@ -159,7 +159,7 @@ def test_plans_and_last_resorts_keep_equations_in_all_slices(starts):
     assert gap(motion.reshape(-1, 3)).min() >= -1e-6
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_bounds_on_the_way_are_kept_too():
     komo = pw.KOMO(globe(), 1, 24, 2)
     komo.avoid_collisions()
