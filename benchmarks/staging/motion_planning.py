@@ -15,6 +15,8 @@ import numpy as np
 import posewise as pw
 from posewise import FS, OT
 
+from .random_meshes import random_mesh
+
 FOLDER = Path(__file__).resolve().parents[2].parent / "shared/oracle/mbm"
 MARGIN = 0.005
 """A clearance [m] for problems of our own; starts and goals have 0.002 to 0.02."""
@@ -81,6 +83,7 @@ def world(base: pw.Config, problem: dict) -> pw.Config:
             "capsule": lambda s: pw.Capsule(*s),
             "cylinder": lambda s: pw.Cylinder(*s),
             "sphere": lambda s: pw.Sphere(s[0]),
+            "mesh": lambda s: random_mesh(int(s[0]), (s[1], s[2])),
         }[kind](size)
         C.add_frame(f"obstacle_{name}", shape=shape, pose=pose, contact=1)
     C.q = problem["start"]

@@ -1,8 +1,8 @@
 """Motion-planning problems of our own, for where the reference data is absent.
 
-Scenes of the same seven kinds, and of a narrow window, drawn at random by a seed, for
-the Panda that comes with posewise. Start and goal are by inverse kinematics, and
-checked to be free.
+Scenes of the same seven kinds, of a narrow window, and of meshes that hang about, drawn
+at random by a seed, for the Panda that comes with posewise. Start and goal are by
+inverse kinematics, and checked to be free.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -24,6 +24,8 @@ HAND_SIZE = 0.21, 0.07
 """Width of the hand across and along the fingers [m]."""
 FREE = 0.01
 """Clearance of starts and goals, where they are not the home [m]."""
+MESHES = 24
+"""Number of different meshes, each of which is decomposed once."""
 TURN = 1.0
 """Largest angle by which a scene is turned about the robot's vertical axis [rad]."""
 STEP = 0.01
@@ -170,13 +172,36 @@ def window(rng: Generator) -> Scene:
     return Scene(obstacles, [Reach(place, FORWARD)])
 
 
+def clutter(rng: Generator) -> Scene:
+    """Return 12 meshes, some hanging, over a table, and two reaches down among them."""
+    top = 0.1
+    obstacles = [box("top", [0.7, 1.2, BOARD], [0.6, 0, top])]
+    for k in range(12):
+        place = rng.uniform([0.35, -0.5, top + 0.12], [0.75, 0.5, 0.7])
+        turn = rng.normal(size=4)
+        pose = np.array([*place, *turn / np.linalg.norm(turn)])
+        seed = rng.integers(MESHES)
+        obstacles.append([f"mesh {k}", "mesh", np.array([seed, 0.1, 0.25]), pose])
+    reaches = [
+        Reach((*rng.uniform([0.4, y - 0.15], [0.65, y + 0.15]), top + 0.15), DOWN)
+        for y in (-0.25, 0.25)
+    ]
+    return Scene(obstacles, reaches)
+
+
+def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return the product of two quaternions (w, x, y, z)."""
+    u, v = a[1:], b[1:]
+    return np.array([a[0] * b[0] - u @ v, *(a[0] * v + b[0] * u + np.cross(u, v))])
+
+
 def turned(scene: Scene, angle: float) -> Scene:
     """Return a scene that is turned about the vertical axis of the robot [rad]."""
     c, s = np.cos(angle), np.sin(angle)
     turn = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
-    quaternion = [np.cos(angle / 2), 0, 0, np.sin(angle / 2)]
+    half_turn = np.array([np.cos(angle / 2), 0, 0, np.sin(angle / 2)])
     obstacles = [
-        [name, kind, size, np.array([*turn @ pose[:3], *quaternion])]
+        [name, kind, size, np.array([*turn @ pose[:3], *_product(half_turn, pose[3:])])]
         for name, kind, size, pose in scene.obstacles
     ]
     reaches = [Reach(*(tuple(turn @ vector) for vector in r)) for r in scene.reaches]
@@ -192,6 +217,7 @@ FAMILIES: dict[str, Callable[[Generator], Scene]] = {
     "table_pick": lambda rng: table(rng, from_below=False),
     "table_under_pick": lambda rng: table(rng, from_below=True),
     "window": window,
+    "clutter": clutter,
 }
 
 

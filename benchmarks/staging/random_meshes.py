@@ -1,15 +1,18 @@
 """Random meshes of household size: hulls, dented balls and angles."""
 
+from functools import cache
+
 import numpy as np
 import trimesh
 
 import posewise as pw
 
 
-def random_mesh(seed: int) -> pw.Mesh:
-    """A closed mesh of 5 to 12 cm; every second one is not convex."""
+@cache
+def random_mesh(seed: int, sizes: tuple[float, float] = (0.05, 0.12)) -> pw.Mesh:
+    """A closed mesh, as large as a range says [m]; every second one is not convex."""
     rng = np.random.default_rng(seed)
-    size = rng.uniform(0.05, 0.12)
+    size = rng.uniform(*sizes)
     match seed % 4:
         case 0:
             points = rng.normal(size=(30, 3))
