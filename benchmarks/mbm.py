@@ -11,7 +11,8 @@ the wall, of the call of `solve`. The first problem of a family is solved once b
 untimed, because another structure of world is compiled. *Length* is of feasible paths,
 in joint coordinates [rad]; *seconds* is their duration after `retime`.
 
-*Planned* and the five columns after it are of `KOMO.plan`, without optimizing.
+*Planned* and the five columns after it are of `KOMO.plan`, without optimizing, by the
+planner of `--planner`, such as `ompl`.
 
 rai (`robotic`, where installed) solves the same problems in turns: KOMO, one start, 32
 slices. *Ratio*: its median over ours. rai 0.4.2 measures no depth once the core of a
@@ -29,7 +30,7 @@ import os
 import time
 import warnings
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import jax
 
@@ -40,7 +41,9 @@ from staging import motion_planning as mbm  # noqa: E402
 from staging import planning_scenes  # noqa: E402
 
 import posewise as pw  # noqa: E402
+from posewise.objectives.planning.planner import PlannerName  # noqa: E402
 
+PLANNERS = get_args(PlannerName)
 RAI_SLICES = 32
 HEADER = (
     "| problems | count | feasible | valid | wrong | ms | 90 % | wall ms | length"
@@ -75,6 +78,7 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--oracle", type=Path, default=mbm.FOLDER)
     parser.add_argument("--own", action="store_true")
+    parser.add_argument("--planner", default="rrt-connect", choices=PLANNERS)
     parser.add_argument("--families", nargs="*", default=[])
     parser.add_argument("--count", type=int, default=20)
     args = parser.parse_args()
@@ -90,18 +94,22 @@ def main() -> None:
     for family, some in problems.families.items():
         if args.families and family not in args.families:
             continue
-        run(problems, some[0], args.slices, args.starts)  # compiles
-        found = [
-            run(problems, problem, args.slices, args.starts)
-            for problem in some[:: args.every]
-        ]
+        settings = args.slices, args.starts, args.planner
+        run(problems, some[0], *settings)  # compiles
+        found = [run(problems, problem, *settings) for problem in some[:: args.every]]
         print(line(family, found), flush=True)
         runs += found
     print(line("all", runs))
     print(f"load {os.getloadavg()[0]:.0f}")
 
 
-def run(problems: mbm.ProblemSet, problem: dict, slices: int, starts: int) -> Run:
+def run(
+    problems: mbm.ProblemSet,
+    problem: dict,
+    slices: int,
+    starts: int,
+    planner: PlannerName,
+) -> Run:
     """Solve a problem by posewise, and by rai where that is installed."""
     C = mbm.world(problems.robot, problem)
     komo = mbm.motion(C, problem["goal"], slices)
@@ -112,7 +120,8 @@ def run(problems: mbm.ProblemSet, problem: dict, slices: int, starts: int) -> Ru
     if solution.feasible and importlib.util.find_spec("toppra"):
         seconds = solution.retime().times[-1]
     begin_plan = time.process_time()
-    plan = mbm.motion(C, problem["goal"], slices).plan(progress=False)
+    komo = mbm.motion(C, problem["goal"], slices)
+    plan = komo.plan(planner=planner, progress=False)
     plan_ms = 1e3 * (time.process_time() - begin_plan)
     peer = np.nan, np.nan, np.nan
     if importlib.util.find_spec("robotic"):

@@ -10,6 +10,8 @@ from .objective import Objective as Objective
 from .objective import ObjectiveError as ObjectiveError
 from .placement import Placement as Placement
 from .placement import solve_placement as solve_placement
+from .planning.planner import Planner as Planner
+from .planning.planner import PlanningTask as PlanningTask
 from .prepare import prepare as prepare
 from .solution import Solution as Solution
 from .solve.sensitivity import Sensitivity as Sensitivity

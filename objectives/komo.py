@@ -46,6 +46,8 @@ from .path_arguments import (
     parse_start_velocity,
     parse_waypoints,
 )
+from .planning.planner import PlannerLike
+from .planning.plugged_search import resolve_planner
 from .presets.mode_switch import make_mode_switch
 from .problem_builder import (
     check_helper,
@@ -722,6 +724,7 @@ class KOMO:
         self,
         seed: int = 0,
         *,
+        planner: PlannerLike = "rrt-connect",
         tolerance: float = 1e-3,
         progress: ProgressLike = True,
         max_time: float | None = None,
@@ -743,6 +746,10 @@ class KOMO:
 
         Args:
             seed: of the search.
+            planner: "rrt-connect", "ompl" (RRT-Connect of OMPL, extra `ompl`), or an
+                object with a method `plan`; see `posewise.Planner`. What it returns is
+                made shorter and certified likewise. Each search of a plugged-in one
+                takes at most 30 s; where it finds no way, the path stays at the start.
             tolerance: see `solve`, as for all below.
             progress: see `solve`.
             max_time: see `solve`; the best is the way to the place that is nearest to
@@ -755,14 +762,18 @@ class KOMO:
         Raises:
             ObjectiveError: without `avoid_collisions`, for a start that is far outside
                 of its limits, and for problems with mode switches, contact forces or
-                prescribed motions.
+                prescribed motions; for an unknown planner; and for equations that hold
+                in several slices, if the planner is plugged in.
+            ImportError: without OMPL, if it is asked for; names the extra.
         """
+        plugged = resolve_planner(planner)
         with time_limit(check_max_time(max_time)):
             settings = make_settings(
                 self.spec, tolerance, progress, {}, AUGMENTED_LAGRANGIAN, seed
             )
             return self._best(
-                settings, lambda spec, findings: [plan_path(spec, settings, findings)]
+                settings,
+                lambda spec, findings: [plan_path(spec, settings, findings, plugged)],
             )
 
     def view(self, drag: Frames = (), browser: bool = True) -> View:

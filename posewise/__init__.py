@@ -17,6 +17,8 @@ from .objectives import MoveItProblem as MoveItProblem
 from .objectives import Objective as Objective
 from .objectives import ObjectiveError as ObjectiveError
 from .objectives import Placement as Placement
+from .objectives import Planner as Planner
+from .objectives import PlanningTask as PlanningTask
 from .objectives import Sensitivity as Sensitivity
 from .objectives import Solution as Solution
 from .objectives import Trajectory as Trajectory

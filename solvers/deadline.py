@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from math import inf
 
 
 class TimeLimitReached(KeyboardInterrupt):
@@ -63,6 +64,14 @@ def passed_deadline() -> Deadline | None:
     deadline = _deadline.get()
     has_passed = deadline is not None and time.perf_counter() >= deadline.end
     return deadline if has_passed else None
+
+
+def remaining_seconds() -> float:
+    """Return the time until the deadline [s], at least 0; infinity: no limit."""
+    deadline = _deadline.get()
+    if deadline is None:
+        return inf
+    return max(deadline.end - time.perf_counter(), 0.0)
 
 
 def check_deadline() -> None:

@@ -22,11 +22,14 @@ from ..objective import OT, Objective, ObjectiveError
 from ..planning.constrained_search import constrained_rrt_connect, shorten_on_equations
 from ..planning.free_space import SPACING, FreeSpace, free_space_with
 from ..planning.planned_starts import (
+    is_on_equations,
     movable_coordinates,
     passed_points,
     starts_far_outside,
     turned_coordinates,
 )
+from ..planning.planner import Planner
+from ..planning.plugged_search import plugged_search
 from ..planning.rrt_connect import MAX_ROUNDS, SearchResult, rrt_connect
 from ..planning.shortcuts import points_with_corners, shorten
 from ..problem_spec import (
@@ -63,7 +66,10 @@ come nearer between the places that are checked. Larger ones close narrow ways."
 
 
 def plan_path(
-    spec: ProblemSpec, settings: SolveSettings, findings: tuple[str, ...] = ()
+    spec: ProblemSpec,
+    settings: SolveSettings,
+    findings: tuple[str, ...] = (),
+    planner: Planner | None = None,
 ) -> Solution:
     """Return a certified path from goal to goal, or one to the nearest place found.
 
@@ -71,20 +77,29 @@ def plan_path(
         spec: the problem.
         settings: seed, tolerance and progress.
         findings: on the problem, for reports.
+        planner: a planner that is plugged in; None: posewise's search.
 
     Raises:
         ObjectiveError: for a problem that is not about the path of one mode, or keeps
-            no distances between slices.
+            no distances between slices; with a planner, for equations on the way.
     """
     began, posed = time.perf_counter(), _posed_problem(spec)
+    if planner is not None and is_on_equations(posed):
+        raise ObjectiveError(
+            "A planner that is plugged in leads through all free configurations, and"
+            " equations of this problem hold in several slices: leave `planner` out,"
+            " for the search that keeps them on the way."
+        )
     initial = initial_paths(spec, settings.seed, 1)[0]
     best = solved_path_as_solution(posed, initial, settings.tolerance)
     if not best.feasible:
         best = replace(best, status=Status.INFEASIBLE)
-        planner = _PathPlanner(spec, settings)
+        path_planner = _PathPlanner(spec, settings, planner)
         try:
             with break_silence("planning", settings.progress is True):
-                for solution in planner.solutions(posed, whole_path(spec, initial)):
+                for solution in path_planner.solutions(
+                    posed, whole_path(spec, initial)
+                ):
                     best = solution
                     if best.feasible:
                         break
@@ -151,8 +166,10 @@ def _posed_problem(spec: ProblemSpec) -> ProblemSpec:
 class _PathPlanner:
     """Searches for the whole path of a problem of one mode."""
 
-    def __init__(self, spec: ProblemSpec, settings: SolveSettings) -> None:
-        self.spec, self.settings = spec, settings
+    def __init__(
+        self, spec: ProblemSpec, settings: SolveSettings, planner: Planner | None
+    ) -> None:
+        self.spec, self.settings, self.planner = spec, settings, planner
         self.report_progress = ProgressReporter(settings.progress)
         self.world = mode_sequence(spec).world
         self.K = self.world.tree.model.unnamed_kinematics
@@ -226,7 +243,9 @@ class _PathPlanner:
                 spacing=SPACING / 2**attempt,
             )
             projection = self._projection(space, start, first, last, attempt)
-            if projection is None:
+            if self.planner is not None:
+                plan = plugged_search(self.planner, space, start, goals, rng)
+            elif projection is None:
                 plan = rrt_connect(space, start, goals, rng, MAX_ROUNDS)
             else:
                 plan = constrained_rrt_connect(
@@ -264,7 +283,7 @@ class _PathPlanner:
         """Return the projection onto what all points between two of them demand.
 
         None: they demand nothing but limits, or not all the same, or only inequalities,
-        which the first attempt may meet as it is.
+        which the first attempt may meet as it is, and all of a plugged-in planner.
 
         Args:
             space: the free space.
@@ -279,7 +298,8 @@ class _PathPlanner:
         ]
         if not demands or not demands[0] or any(d != demands[0] for d in demands):
             return None
-        if not attempt and all(o.type is OT.ineq for o in demands[0]):
+        is_tried = not attempt or self.planner is not None
+        if is_tried and all(o.type is OT.ineq for o in demands[0]):
             return None
         joints = self.world.joint_names
         stay = np.setdiff1d(np.arange(self.world.nq), space.moving)

@@ -23,7 +23,7 @@ MODULES = {"pyyaml": "yaml", "libigl": "igl", "pycollada": "collada"}
 """Names to import of the packages that are installed under another one."""
 
 FOR_USERS = tuple(
-    "plot mujoco rai cli meshes xacro retime viz bddl notebook torch".split()
+    "plot mujoco rai cli meshes xacro retime ompl viz bddl notebook torch".split()
 )
 """Extras that are worth naming, if this version of posewise has them."""
 

@@ -63,3 +63,20 @@ def place(C: pw.Config) -> list[pw.Placement]:
         progress=False,
         max_iterations=100,
     )
+
+
+class StraightPlanner:
+    """A planner of a user, as in the guide."""
+
+    def plan(self, task: pw.PlanningTask) -> np.ndarray | None:
+        """Return the straight motion to the first goal, if it is free."""
+        ends = task.start[None], task.goals[:1]
+        return np.vstack(ends) if task.are_free_motions(*ends).all() else None
+
+
+def plan(komo: pw.KOMO) -> pw.Solution:
+    """A path by posewise's planner, by one of another library, and by one's own."""
+    planner: pw.Planner = StraightPlanner()
+    komo.plan(planner="ompl")
+    komo.plan(seed=1, planner="rrt-connect")
+    return komo.plan(planner=planner, max_time=10.0)
