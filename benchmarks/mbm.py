@@ -15,8 +15,9 @@ in joint coordinates [rad]; *seconds* is their duration after `retime`.
 planner of `--planner`, such as `ompl`.
 
 rai (`robotic`, where installed) solves the same problems in turns: KOMO, one start, 32
-slices. *Ratio*: its median over ours. rai 0.4.2 measures no depth once the core of a
-shape, of a sphere its centre, is inside another one: it then ends early, infeasible.
+slices, where there are no meshes. *Ratio*: its median over ours. rai 0.4.2 measures no
+depth once the core of a shape, of a sphere its centre, is inside another one: it then
+ends early, infeasible.
 
 `--every 4` takes every fourth problem, `--families cage box` those of some families.
 Without the reference data, and with `--own`, problems are drawn for our Panda
@@ -124,7 +125,8 @@ def run(
     plan = komo.plan(planner=planner, progress=False)
     plan_ms = 1e3 * (time.process_time() - begin_plan)
     peer = np.nan, np.nan, np.nan
-    if importlib.util.find_spec("robotic"):
+    has_meshes = any(kind == "mesh" for _, kind, *_ in problem["obstacles"])
+    if importlib.util.find_spec("robotic") and not has_meshes:
         from staging import rai_motion
 
         found = rai_motion.solve(C, problem["goal"], RAI_SLICES)

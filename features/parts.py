@@ -93,10 +93,10 @@ def part_columns(bodies: BodyArrays, num_vertices: int) -> Arrays:
         "radius": bodies.radius,
     }
     if num_vertices:
-        none = np.zeros((1, num_vertices, 3))
+        no_hull = np.zeros((1, num_vertices, 3))
         vertices = pad_vertices(bodies.vertices, num_vertices)
         # The row of a body that is no hull is -1.
-        columns["vertices"] = np.concatenate([vertices, none])[bodies.hull]
+        columns["vertices"] = np.concatenate([vertices, no_hull])[bodies.hull]
     return columns
 
 
@@ -153,10 +153,10 @@ def with_prefix(arrays: TracedArrays, prefix: str) -> dict[str, Any]:
 
 
 def gather_rows(
-    x: Float[Array, "m ..."], at: Int[Array, " n"]
+    x: Float[Array, "m ..."], rows: Int[Array, " n"]
 ) -> Float[jax.Array, "n ..."]:
-    """Return x[at], computed as a product with a one-hot matrix."""
+    """Return x[rows], computed as a product with a one-hot matrix."""
     # The reverse derivative of an index is a scatter, which is slow on CPUs and under
     # vmap; that of a product is a product.
-    one_hot = (jnp.asarray(at)[:, None] == np.arange(len(x))).astype(x.dtype)
+    one_hot = (jnp.asarray(rows)[:, None] == np.arange(len(x))).astype(x.dtype)
     return jnp.tensordot(one_hot, x, 1)

@@ -16,8 +16,10 @@ from posewise.solvers import Status
 from posewise.solvers.deadline import check_deadline
 from posewise.solvers.interruptible import ProgressCallback
 
+from ..chain.builder import without_slack
 from ..objective import OT, Objective
-from ..problem_spec import ProblemSpec, initial_paths, mode_sequence
+from ..planning.projection import project_rows
+from ..problem_spec import ProblemSpec, compile_chain, initial_paths, mode_sequence
 from .problem_batch import make_problem_batch
 from .settings import SolveSettings, make_settings
 from .start_batches import solve_problems
@@ -35,6 +37,9 @@ are tried."""
 PROJECTION_BATCH_SIZE = 32
 """Number of configurations that are projected at a time (count). More waste more work
 where few are asked for; fewer vectorise worse."""
+TARGET_SHARE = 0.1
+"""Share of the tolerance at which a projection ends [1], since rounding may not decide
+whether what it returns meets all demands. Smaller ones take more steps."""
 
 
 def goal_configurations(
@@ -90,14 +95,13 @@ def goal_configurations(
 
 
 class Projection:
-    """Moves configurations onto what a slice demands, by as little as a solve does.
+    """Moves configurations onto what a slice demands, nearly by the shortest way.
 
     Args:
         spec: the problem.
         q: a configuration of the solved world, whose shared coordinates are kept.
         t: the slice.
-        settings: seed and tolerance.
-        report_progress: see `solve_problems`.
+        tolerance: largest violation that counts as satisfied, in scaled units.
         locked: names of joints that keep their values.
     """
 
@@ -106,20 +110,15 @@ class Projection:
         spec: ProblemSpec,
         q: Float[np.ndarray, " nq"],
         t: int,
-        settings: SolveSettings,
-        report_progress: ProgressCallback,
+        tolerance: float,
         locked: Sequence[str],
     ) -> None:
         alone = _slice_problem(spec, q, q, t, locked)
         demands = tuple(o for o in alone.objectives if o.type is not OT.sos)
-        self.starts = np.zeros((PROJECTION_BATCH_SIZE, 1, alone.config.nq))
-        alone = replace(alone, objectives=demands, sampler=lambda _, n: self.starts[:n])
+        compiled = compile_chain(replace(alone, objectives=demands))
+        self.chain, self.data = compiled.chain, without_slack(compiled.data)
         self.columns = mode_sequence(spec).world.coordinates(alone.config.joint_names)
-        self.tolerance, self.report_progress = settings.tolerance, report_progress
-        self.problem = make_problem_batch([alone], {})
-        self.settings = make_settings(
-            alone, settings.tolerance, False, {}, starts=PROJECTION_BATCH_SIZE
-        )
+        self.tolerance = tolerance
 
     def __call__(
         self, q: Float[np.ndarray, "n nq"]
@@ -127,25 +126,18 @@ class Projection:
         """Return configurations near those given, and which of them meet the demands.
 
         Raises:
-            KeyboardInterrupt: for an interrupt, or once the deadline has passed.
+            KeyboardInterrupt: once the deadline has passed.
         """
         projected, is_met = q.copy(), np.zeros(len(q), bool)
+        tolerance = np.asarray(TARGET_SHARE * self.tolerance, self.data.prefix.dtype)
         for first in range(0, len(q), PROJECTION_BATCH_SIZE):
-            rows = np.arange(first, min(first + PROJECTION_BATCH_SIZE, len(q)))
-            self.starts[:] = q[rows[-1], self.columns]
-            self.starts[: len(rows), 0] = q[rows][:, self.columns]
-            ends = solve_problems(
-                self.problem,
-                [0],
-                self.settings,
-                self.report_progress,
-                max_solutions=PROJECTION_BATCH_SIZE,
-                program_size=PROJECTION_BATCH_SIZE,
-            ).result
-            if (np.asarray(ends.status) == Status.INTERRUPTED).any():
-                raise KeyboardInterrupt
             check_deadline()
-            x, violation = np.asarray(ends.x), np.asarray(ends.violation)
+            rows = np.arange(first, min(first + PROJECTION_BATCH_SIZE, len(q)))
+            padded = np.resize(rows, PROJECTION_BATCH_SIZE)
+            starts = q[padded[:, None], self.columns].astype(self.data.prefix.dtype)
+            x, violation = project_rows(
+                self.chain, self.data, starts[:, None], tolerance
+            )
             projected[rows[:, None], self.columns] = x[: len(rows), 0]
             is_met[rows] = violation[: len(rows)] <= self.tolerance
         return projected, is_met

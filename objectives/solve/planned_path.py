@@ -308,9 +308,7 @@ class _PathPlanner:
             for name in joints
             if np.isin(self.world.coordinates([name]), stay).any()
         ]
-        return Projection(
-            *(self.spec, start, first, self.settings, self.report_progress, locked)
-        )
+        return Projection(self.spec, start, first, self.settings.tolerance, locked)
 
     def goals(
         self, q: Float[np.ndarray, " nq"], before: Float[np.ndarray, " nq"], point: int
