@@ -11,12 +11,17 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-FLOORS = "compilation collision robots solvers features objectives logic posewise"
+FLOORS = (
+    "lazy_names compilation collision robots solvers features objectives logic posewise"
+)
 RANK = {
     **{name: rank for rank, name in enumerate(FLOORS.split())},
-    "solvers": 2,  # beside robots
+    "solvers": 3,  # beside robots
 }
-"""A floor imports from floors of lower rank only, and from itself."""
+"""A floor imports from floors of lower rank only, and from itself.
+
+The lowest one is a module, `posewise/lazy_names.py`; the others are folders.
+"""
 
 COMMENTED = ("solvers", "collision", "features", "logic/relaxed")
 """Folders of numerics, in which comments give equations and papers."""
