@@ -17,7 +17,7 @@ import math
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import logsumexp
+from jax.nn import logsumexp
 from jaxtyping import Float
 
 from posewise.robots.errors import ConfigError

@@ -1,18 +1,40 @@
 """Objectives: KOMO problems, placement, presets, and their solutions."""
 
-from .chain.contact_forces import ContactForce as ContactForce
-from .komo import KOMO as KOMO
-from .moveit.problem import MoveItProblem as MoveItProblem
-from .moveit.problem import load_moveit as load_moveit
-from .nlp import NLP as NLP
-from .objective import OT as OT
-from .objective import Objective as Objective
-from .objective import ObjectiveError as ObjectiveError
-from .placement import Placement as Placement
-from .placement import solve_placement as solve_placement
-from .planning.planner import Planner as Planner
-from .planning.planner import PlanningTask as PlanningTask
-from .prepare import prepare as prepare
-from .solution import Solution as Solution
-from .solve.sensitivity import Sensitivity as Sensitivity
-from .trajectory.trajectory import Trajectory as Trajectory
+from typing import TYPE_CHECKING
+
+from posewise.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from .chain.contact_forces import ContactForce as ContactForce
+    from .komo import KOMO as KOMO
+    from .moveit.problem import MoveItProblem as MoveItProblem
+    from .moveit.problem import load_moveit as load_moveit
+    from .nlp import NLP as NLP
+    from .objective import OT as OT
+    from .objective import Objective as Objective
+    from .objective import ObjectiveError as ObjectiveError
+    from .placement import Placement as Placement
+    from .placement import solve_placement as solve_placement
+    from .planning.planner import Planner as Planner
+    from .planning.planner import PlanningTask as PlanningTask
+    from .preparation import prepare as prepare
+    from .solution import Solution as Solution
+    from .solve.sensitivity import Sensitivity as Sensitivity
+    from .trajectory.trajectory import Trajectory as Trajectory
+else:
+    __getattr__, __dir__, __all__ = lazy_names(
+        __name__,
+        {
+            ".chain.contact_forces": "ContactForce",
+            ".komo": "KOMO",
+            ".moveit.problem": "MoveItProblem load_moveit",
+            ".nlp": "NLP",
+            ".objective": "OT Objective ObjectiveError",
+            ".placement": "Placement solve_placement",
+            ".planning.planner": "Planner PlanningTask",
+            ".preparation": "prepare",
+            ".solution": "Solution",
+            ".solve.sensitivity": "Sensitivity",
+            ".trajectory.trajectory": "Trajectory",
+        },
+    )

@@ -7,7 +7,7 @@ inference" (2017).
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal, Unpack, overload
+from typing import TYPE_CHECKING, Literal, Unpack, overload
 
 import numpy as np
 from jax.sharding import Mesh
@@ -25,7 +25,6 @@ from posewise.robots.typing import (
     VectorLike,
 )
 from posewise.robots.validation import integer
-from posewise.robots.visual.viewer import View
 from posewise.solvers.deadline import time_limit
 from posewise.solvers.options import SolverOptions
 
@@ -62,7 +61,6 @@ from .problem_builder import (
     resolve_constraint,
 )
 from .problem_spec import ProblemSpec, initial_path
-from .report.replanning import view_replanning
 from .solution import Solution
 from .solve.alternatives import resolve_alternatives, solve_alternatives
 from .solve.batches import make_batch_settings, solve_batch
@@ -79,6 +77,9 @@ from .solve.target_function import (
 )
 from .solve.warm_start import WarmStart, shift_problem
 from .typing import ContactKind, ModeKind, ProgressLike, SolveMethod, Times
+
+if TYPE_CHECKING:
+    from posewise.robots.visual.viewer import View
 
 
 class KOMO:
@@ -776,7 +777,7 @@ class KOMO:
                 lambda spec, findings: [plan_path(spec, settings, findings, plugged)],
             )
 
-    def view(self, drag: Frames = (), browser: bool = True) -> View:
+    def view(self, drag: Frames = (), browser: bool = True) -> "View":
         """Solve, show the path, and solve again while frames are dragged by the mouse.
 
         A drag sets the frame's pose in the world of this problem, and each solve begins
@@ -791,6 +792,8 @@ class KOMO:
             ImportError: without viser; names the extra.
             ConfigError: for unknown frames, with near matches.
         """
+        from .report.replanning import view_replanning
+
         frames = [drag] if isinstance(drag, str) else [*drag]
         for frame in frames:
             self.config.index(frame)

@@ -12,7 +12,6 @@ from posewise.robots.config import Config
 from posewise.robots.errors import ProblemWarning
 from posewise.robots.typing import FrameName, StrPath, VectorLike
 from posewise.robots.validation import integer, number
-from posewise.robots.visual.viewer import View
 from posewise.solvers import EQ, INEQ, Status
 from posewise.solvers.status import TO_CONTINUE
 
@@ -42,9 +41,6 @@ from .report.colliding_pairs import (
     pairs_between_slices,
 )
 from .report.deviations import deviation_lines, deviations_between_slices
-from .report.filming import film_slices, film_worlds
-from .report.plotting import plot_path
-from .report.viewing import view_worlds
 from .solve.deviations import Deviation
 from .solve.record import SolveRecord
 from .solve.sensitivity import Sensitivity, solution_sensitivity
@@ -56,6 +52,8 @@ from .trajectory.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from posewise.robots.visual.viewer import View
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -466,6 +464,8 @@ class Solution:
         Raises:
             ImportError: without matplotlib; names the extra.
         """
+        from .report.plotting import plot_path
+
         status = self.status.name.lower().replace("_", " ")
         return plot_path(
             times=self.times,
@@ -497,6 +497,8 @@ class Solution:
             ObjectiveError: for slices that do not exist, or a wrong view.
             ConfigError: for unknown frames, with near matches.
         """
+        from .report.filming import film_slices, film_worlds
+
         chosen = film_slices(slices, len(self.x))
         return film_worlds(
             worlds=[self.world_at(t) for t in chosen],
@@ -513,7 +515,7 @@ class Solution:
         verdict = "solved" if self.feasible else "not solved"
         return [f"{verdict}, cost {self.sos:.3g}" for _ in slices]
 
-    def view(self, browser: bool = True) -> View:
+    def view(self, browser: bool = True) -> "View":
         """Show the world along the path in the browser, with a play bar.
 
         Args:
@@ -522,6 +524,8 @@ class Solution:
         Raises:
             ImportError: without viser; names the extra.
         """
+        from .report.viewing import view_worlds
+
         worlds = [self.world_at(t) for t in range(len(self.x))]
         return view_worlds(worlds, self.tau, browser)
 

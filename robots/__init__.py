@@ -1,40 +1,69 @@
 """The world: frames, joints, shapes, loaders and kinematics."""
 
-from .config import Config as Config
-from .config import load as load
-from .errors import ConfigError as ConfigError
-from .errors import LoadError as LoadError
-from .errors import PosewiseError as PosewiseError
-from .errors import ProblemWarning as ProblemWarning
-from .geometry.fitting.error import FitError as FitError
-from .geometry.fitting.error import collision_model_error as collision_model_error
-from .geometry.shapes import Box as Box
-from .geometry.shapes import Capsule as Capsule
-from .geometry.shapes import Convex as Convex
-from .geometry.shapes import Cylinder as Cylinder
-from .geometry.shapes import Ellipsoid as Ellipsoid
-from .geometry.shapes import Marker as Marker
-from .geometry.shapes import Mesh as Mesh
-from .geometry.shapes import Plane as Plane
-from .geometry.shapes import PointCloud as PointCloud
-from .geometry.shapes import Sphere as Sphere
-from .kinematics.forward import Kinematics as Kinematics
-from .simulation.motion import RayHits as RayHits
-from .simulation.motion import SimulatedContact as SimulatedContact
-from .simulation.motion import SimulatedTrajectory as SimulatedTrajectory
-from .simulation.motion import SimulationError as SimulationError
-from .simulation.run import Motor as Motor
-from .simulation.run import TwinRun as TwinRun
-from .simulation.twin import Twin as Twin
-from .world.agents import Agent as Agent
-from .world.agents import Camera as Camera
-from .world.frame import Frame as Frame
-from .world.frame import Geometry as Geometry
-from .world.frame import Joint as Joint
-from .world.frame import Model as Model
-from .world.object_states import ObjectState as ObjectState
-from .world.object_states import Particles as Particles
-from .world.object_states import Stream as Stream
-from .world.regions import Region as Region
-from .world.rooms import Room as Room
-from .world.rooms import RoomMap as RoomMap
+from typing import TYPE_CHECKING
+
+from posewise.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from .config import Config as Config
+    from .config import load as load
+    from .errors import ConfigError as ConfigError
+    from .errors import LoadError as LoadError
+    from .errors import PosewiseError as PosewiseError
+    from .errors import ProblemWarning as ProblemWarning
+    from .geometry.fitting.error import FitError as FitError
+    from .geometry.fitting.error import collision_model_error as collision_model_error
+    from .geometry.shapes import Box as Box
+    from .geometry.shapes import Capsule as Capsule
+    from .geometry.shapes import Convex as Convex
+    from .geometry.shapes import Cylinder as Cylinder
+    from .geometry.shapes import Ellipsoid as Ellipsoid
+    from .geometry.shapes import Marker as Marker
+    from .geometry.shapes import Mesh as Mesh
+    from .geometry.shapes import Plane as Plane
+    from .geometry.shapes import PointCloud as PointCloud
+    from .geometry.shapes import Sphere as Sphere
+    from .kinematics.forward import Kinematics as Kinematics
+    from .simulation.motion import RayHits as RayHits
+    from .simulation.motion import SimulatedContact as SimulatedContact
+    from .simulation.motion import SimulatedTrajectory as SimulatedTrajectory
+    from .simulation.motion import SimulationError as SimulationError
+    from .simulation.run import Motor as Motor
+    from .simulation.run import TwinRun as TwinRun
+    from .simulation.twin import Twin as Twin
+    from .world.agents import Agent as Agent
+    from .world.agents import Camera as Camera
+    from .world.frame import Frame as Frame
+    from .world.frame import Geometry as Geometry
+    from .world.frame import Joint as Joint
+    from .world.frame import Model as Model
+    from .world.object_states import ObjectState as ObjectState
+    from .world.object_states import Particles as Particles
+    from .world.object_states import Stream as Stream
+    from .world.regions import Region as Region
+    from .world.rooms import Room as Room
+    from .world.rooms import RoomMap as RoomMap
+else:
+    __getattr__, __dir__, __all__ = lazy_names(
+        __name__,
+        {
+            ".config": "Config load",
+            ".errors": "ConfigError LoadError PosewiseError ProblemWarning",
+            ".geometry.fitting.error": "FitError collision_model_error",
+            ".geometry.shapes": (
+                "Box Capsule Convex Cylinder Ellipsoid Marker Mesh Plane PointCloud "
+                "Sphere"
+            ),
+            ".kinematics.forward": "Kinematics",
+            ".simulation.motion": (
+                "RayHits SimulatedContact SimulatedTrajectory SimulationError"
+            ),
+            ".simulation.run": "Motor TwinRun",
+            ".simulation.twin": "Twin",
+            ".world.agents": "Agent Camera",
+            ".world.frame": "Frame Geometry Joint Model",
+            ".world.object_states": "ObjectState Particles Stream",
+            ".world.regions": "Region",
+            ".world.rooms": "Room RoomMap",
+        },
+    )

@@ -68,6 +68,12 @@ def test_folders_are_small():
     assert count <= 30, folder
 
 
+def test_the_map_shows_every_room():
+    (shown,) = house.MAP_PLACE.findall(house.MAP_PAGE.read_text("utf-8"))
+    assert shown == house.map_of_rooms(), "python tools/house.py map writes it"
+    assert not re.search(r"\|  \|", shown), "a package has no docstring"
+
+
 def test_docstrings_are_sentences():
     assert len(house.odd_docstrings()) < 20
 

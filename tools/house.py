@@ -1,22 +1,29 @@
 """Measures of the code's structure and language; `python tools/house.py` prints them.
 
-tests/test_house.py asserts their limits.
+tests/test_house.py asserts their limits. `python tools/house.py map` writes the map of
+rooms in CONTRIBUTING.md.
 """
 
 import ast
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-FLOORS = "compilation collision robots solvers features objectives logic posewise"
+FLOORS = (
+    "lazy_names compilation collision robots solvers features objectives logic posewise"
+)
 RANK = {
     **{name: rank for rank, name in enumerate(FLOORS.split())},
-    "solvers": 2,  # beside robots
+    "solvers": 3,  # beside robots
 }
-"""A floor imports from floors of lower rank only, and from itself."""
+"""A floor imports from floors of lower rank only, and from itself.
+
+The lowest one is a module, `posewise/lazy_names.py`; the others are folders.
+"""
 
 COMMENTED = ("solvers", "collision", "features", "logic/relaxed")
 """Folders of numerics, in which comments give equations and papers."""
@@ -205,6 +212,27 @@ def readme() -> tuple[int, list[Path]]:
     return len(text.splitlines()), [ROOT / name for name in shown]
 
 
+MAP_PAGE = ROOT / "CONTRIBUTING.md"
+MAP_PLACE = re.compile(r"(?<=<!-- map of rooms -->\n).*?(?=<!-- end of map -->)", re.S)
+"""The part of the page that is generated."""
+
+
+def map_of_rooms() -> str:
+    """Return a table of all packages, lowest first, with what each is for."""
+    rows = ["| folder | what is in it |", "|---|---|"]
+    for file in product_files():
+        if file.name == "__init__.py":
+            summary = (ast.get_docstring(parse(file)) or "").partition("\n")[0]
+            rows.append(f"| `{file.parent.relative_to(ROOT)}/` | {summary} |")
+    return "".join(f"{row}\n" for row in rows)
+
+
+def write_map() -> None:
+    """Bring the map of rooms up to date."""
+    page = MAP_PAGE.read_text("utf-8")
+    MAP_PAGE.write_text(MAP_PLACE.sub(lambda _: map_of_rooms(), page), "utf-8")
+
+
 def main() -> None:
     """Print all measures, with what is behind those that are not yet zero."""
     graph = import_graph()
@@ -234,4 +262,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    write_map() if sys.argv[1:] == ["map"] else main()

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName
+from posewise.robots.visual.viewable_world import ViewableWorld
 from posewise.robots.visual.viewer import View
-from posewise.robots.visual.viewer.viewable_world import ViewableWorld
 
 from .viewing import animate_worlds, view_worlds
 

@@ -1,0 +1,1 @@
+"""Robots and objects of posewise, which `pw.load` reads by their names."""

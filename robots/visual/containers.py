@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float
 from ..world.palette import body_roots, robot_bodies
 from .drawn_scene import DrawnScene
 from .framing import body_boxes
-from .viewer.viewable_world import ViewableWorld
+from .viewable_world import ViewableWorld
 from .visible_shapes import drawn_frames
 
 CONTAINER_OPACITY = 0.3

@@ -13,7 +13,7 @@ from ..world.frame import Geometry
 from ..world.palette import body_colors
 from .framing import floor_height, framed_points
 from .triangles import flat_normals, marker_triangles, shape_triangles
-from .viewer.viewable_world import ViewableWorld
+from .viewable_world import ViewableWorld
 from .visible_shapes import drawn_frames
 
 AXIS_COLORS = np.array([[0.84, 0.15, 0.16], [0.17, 0.63, 0.17], [0.12, 0.47, 0.71]])

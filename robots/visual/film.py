@@ -15,7 +15,7 @@ from .drawn_scene import DrawnScene, drawn_scene
 from .figures import new_figure
 from .labels import label_places, spread_labels
 from .rendering import Eye, fit_eye, render
-from .viewer.viewable_world import ViewableWorld
+from .viewable_world import ViewableWorld
 
 PANEL_WIDTH = 3.0
 """Width and height of one picture of several [inch]."""

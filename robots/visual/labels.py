@@ -10,7 +10,7 @@ from ..typing import FrameName
 from ..world.frame import Frame
 from ..world.palette import body_roots, robot_bodies
 from .framing import body_boxes, bounding_corners
-from .viewer.viewable_world import ViewableWorld
+from .viewable_world import ViewableWorld
 from .visible_shapes import drawn_frames
 
 SEPARATORS = r"[/_.:-]"

@@ -9,7 +9,7 @@ import pytest
 import posewise as pw
 from posewise import FS, OT
 from posewise.compilation.compile_time import compiling, novelty, total_compile_seconds
-from posewise.objectives.prepare import surrounded
+from posewise.objectives.preparation import surrounded
 from posewise.objectives.problem_spec import compile_chain
 
 

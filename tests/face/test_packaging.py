@@ -31,10 +31,6 @@ FOLDERS = (
 HEAVY = "trimesh mujoco matplotlib yourdfpy robotic scipy h5py yaml optax torch".split()
 
 
-def settings() -> dict:
-    return tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
-
-
 def sources() -> dict[str, Path]:
     """Files of the package by their place in a wheel; links are not followed."""
     found = {}
@@ -47,22 +43,6 @@ def sources() -> dict[str, Path]:
                 place = inside if folder == "posewise" else Path("posewise") / inside
                 found[place.as_posix()] = file
     return found
-
-
-def test_packages_follow_the_folders():
-    table = settings()
-    code = {k: f for k, f in sources().items() if f.suffix == ".py"}
-    folders = {
-        k.rpartition("/")[0].replace("/", "."): f.parent for k, f in code.items()
-    }
-    assert set(table["packages"]) == set(folders)
-    for package, folder in folders.items():
-        name, rest = package, []
-        while name not in table["package-dir"]:
-            name, _, last = name.rpartition(".")
-            rest.insert(0, last)
-        assert ROOT.joinpath(table["package-dir"][name], *rest) == folder
-        assert (folder / "__init__.py").is_file()
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
@@ -84,8 +64,10 @@ def python(code: str, folder: Path = ROOT) -> str:
 
 
 def test_importing_changes_no_setting_and_loads_nothing_heavy():
+    """With all public names; tests/test_lazy_names.py says what fewer of them load."""
     out = python(
-        "import jax, sys, json; before = dict(jax.config.values); import posewise;"
+        "import jax, sys, json; before = dict(jax.config.values);"
+        " from posewise import *;"
         " print(json.dumps([before == dict(jax.config.values),"
         f" [m for m in {HEAVY} if m in sys.modules]]))"
     )
@@ -155,7 +137,7 @@ def clone(tmp_path_factory) -> Path:
     ignored = shutil.ignore_patterns("__pycache__")
     for name in (*FOLDERS, "posewise", "tools"):
         shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=ignored)
-    for name in ("pyproject.toml", "README.md", "LICENSE", "MANIFEST.in"):
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE", "MANIFEST.in"):
         shutil.copy(ROOT / name, folder)
     return folder
 

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from ...errors import ConfigError
 from ...typing import MatrixLike, VectorLike
 from ...validation import float_array, number
-from .viewable_world import ViewableWorld
+from ..viewable_world import ViewableWorld
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,8 @@ import numpy as np
 from jaxtyping import Float
 
 from ...contact.proximity import Contact
+from ..viewable_world import ViewableWorld
 from .animation import Animation
-from .viewable_world import ViewableWorld
 
 if TYPE_CHECKING:
     from viser import ViserServer

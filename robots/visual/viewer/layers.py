@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ..viewable_world import ViewableWorld
 from .overlays import LIVE_OVERLAYS, OVERLAYS, OverlayContext
-from .viewable_world import ViewableWorld
 
 if TYPE_CHECKING:
     from viser import ViserServer

@@ -3,9 +3,9 @@
 from weakref import WeakKeyDictionary, ref
 
 from ...typing import MatrixLike, VectorLike
+from ..viewable_world import ViewableWorld
 from .animation import path_animation
 from .view import View
-from .viewable_world import ViewableWorld
 
 # A view refers to its world, so that a strong reference to it would keep the world
 # alive forever. An open view is kept by the handler that closes it at exit.

@@ -16,11 +16,11 @@ from ...geometry.shapes import Marker, Plane
 from ...world.agents import DEFAULT_REACH
 from ..framing import floor_height, framed_points, grid_cell
 from ..labels import label_places
+from ..viewable_world import ViewableWorld
 from ..visible_shapes import drawn_frames
 from .bodies import draw_geometry
 from .clearance_curve import nearest_pair
 from .scene import AXES_STYLE, node_names
-from .viewable_world import ViewableWorld
 
 FLOOR_OFFSET = 0.01
 """Height of drawings above the floor [m], because surfaces in one plane flicker."""

@@ -13,6 +13,7 @@ from jaxtyping import Float
 from ...errors import ConfigError, unknown_name
 from ...typing import FrameName, StrPath
 from ...validation import number
+from ..viewable_world import ViewableWorld
 from .animation import Animation
 from .clearance_curve import ClearanceCurve
 from .gizmo import Gizmo
@@ -21,7 +22,6 @@ from .overlays import OVERLAYS, floor_scale
 from .player import Player
 from .scene import FrameScene
 from .server import HOST, open_page, start_server, stop_server
-from .viewable_world import ViewableWorld
 
 
 class View:

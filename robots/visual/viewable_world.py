@@ -1,4 +1,4 @@
-"""The protocol of the worlds that the viewer shows."""
+"""The protocol of the worlds that pictures and the viewer show."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
@@ -6,20 +6,20 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float, Int
 
-from ...contact.proximity import Contact
-from ...kinematics.forward import ForwardPass
-from ...typing import FrameName, PoseLike, VectorLike
-from ...world.agents import Agent, Camera
-from ...world.frame import Frame
-from ...world.regions import Region
-from ...world.rooms import RoomMap
+from ..contact.proximity import Contact
+from ..kinematics.forward import ForwardPass
+from ..typing import FrameName, PoseLike, VectorLike
+from ..world.agents import Agent, Camera
+from ..world.frame import Frame
+from ..world.regions import Region
+from ..world.rooms import RoomMap
 
 
 @runtime_checkable
 class ViewableWorld(Protocol):
-    """A world as the viewer uses it; `Config` is one.
+    """A world as pictures and the viewer use it; `Config` is one.
 
-    `Config.view` opens the viewer, so the viewer cannot import `Config`.
+    `Config.view` opens the viewer, so that the viewer cannot import `Config`.
     """
 
     @property

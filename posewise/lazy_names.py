@@ -1,0 +1,47 @@
+"""Public names of a package that are loaded where they are first used.
+
+A package imports its names under `if TYPE_CHECKING`, for type checkers and readers, and
+says in a table where they are found, for Python (PEP 562); tests/test_lazy_names.py
+compares the two. This module lies below all folders and imports none of them.
+"""
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+
+
+def lazy_names(
+    package: str, places: Mapping[str, str]
+) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
+    """Return `__getattr__`, `__dir__` and `__all__` of a package.
+
+    Args:
+        package: its full name.
+        places: names, separated by spaces, by the module that has them, which is
+            written as in `from .module import name`; modules of the package itself have
+            the place ".".
+
+    Returns:
+        The three values to assign to those names. A name that was loaded is an ordinary
+        attribute of the package from then on.
+    """
+    place_of = {n: place for place, names in places.items() for n in names.split()}
+
+    def load(name: str) -> object:
+        module = sys.modules[package]
+        if name not in place_of:
+            raise AttributeError(
+                f"module {package!r} has no attribute {name!r}", name=name, obj=module
+            )
+        place = place_of[name]
+        if place == ".":
+            value: object = import_module(f".{name}", package)
+        else:
+            value = getattr(import_module(place, package), name)
+        setattr(module, name, value)
+        return value
+
+    def all_names() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *place_of})
+
+    return load, all_names, list(place_of)
