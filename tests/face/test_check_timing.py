@@ -103,6 +103,7 @@ def test_what_does_not_hold_is_found(solved, tmp_path, capsys, timing, old, new,
     assert "This path is not a solution. On it" in output
 
 
+@pytest.mark.long
 def test_accelerations_beyond_the_limits_are_found(solved, tmp_path, capsys):
     pytest.importorskip("toppra", reason="retiming needs toppra")
     file, solution = solved
