@@ -96,6 +96,7 @@ VALIDATES_ITSELF = frozenset(
     posewise.objectives.presets.templates
     posewise.objectives.free_durations
     posewise.objectives.path_arguments
+    posewise.objectives.planning.plugged_search
     posewise.objectives.preparation
     posewise.objectives.problem_builder
     posewise.objectives.problem_spec

@@ -63,7 +63,9 @@ def _project(
     def largest(x: Float[jax.Array, "1 nq"]) -> Float[jax.Array, ""]:
         return jnp.max(jnp.abs(linearized(x)[0]), initial=0.0)
 
-    def advance(_: int, x: Float[jax.Array, "n 1 nq"]) -> Float[jax.Array, "n 1 nq"]:
+    def advance(
+        _: jax.Array, x: Float[jax.Array, "n 1 nq"]
+    ) -> Float[jax.Array, "n 1 nq"]:
         return jax.vmap(stepped)(x)
 
     ends = jax.lax.fori_loop(0, MAX_PROJECTION_STEPS, advance, starts)
