@@ -191,17 +191,21 @@ def contact_law_resolver(
     return resolve
 
 
-def _find_contact_force(C: Config, frames: Any) -> ContactForceVariable | None:
+def _find_contact_force(
+    C: Config, frames: Sequence[FrameName]
+) -> ContactForceVariable | None:
     # A set, because a force is stored once for both orders of its frames.
     pair = set(frames)
     return next((e for e in contact_force_variables(C) if set(e.names) == pair), None)
 
 
-def _contact_force_of(C: Config, frames: Any, name: str) -> ContactForceVariable:
+def _contact_force_of(
+    C: Config, frames: Sequence[FrameName], name: str
+) -> ContactForceVariable:
     for frame in frames:
         C.index(frame)
-    found = _find_contact_force(C, frames)
-    if found is None:
+    variable = _find_contact_force(C, frames)
+    if variable is None:
         known = (
             ", ".join(str(list(e.names)) for e in contact_force_variables(C)) or "none"
         )
@@ -209,10 +213,10 @@ def _contact_force_of(C: Config, frames: Any, name: str) -> ContactForceVariable
             f"{name}: {list(frames)} exchange no force; add_contact of KOMO makes them."
             f" Pairs that do: {known}."
         )
-    return found
+    return variable
 
 
-def _force_unit(e: ContactForceVariable, frames: Any) -> float:
+def _force_unit(e: ContactForceVariable, frames: Sequence[FrameName]) -> float:
     """Return the force on the first frame per unit of the force's coordinates [N]."""
     return e.unit if e.a == frames[0] else -e.unit
 
