@@ -110,6 +110,60 @@ def upward_imports(graph: dict[str, set[str]]) -> list[str]:
     ]
 
 
+ROOMS = re.compile(r"^Rooms, the lowest first: ([^.]*)\.", re.M)
+"""The sentence by which the docstring of a floor states the order of its rooms.
+
+A room is a folder or a module directly in the floor's folder; it imports from rooms
+before it only, and from itself.
+"""
+
+
+@cache
+def rooms(floor_name: str) -> tuple[str, ...]:
+    """Return the rooms of a floor in their stated order; empty where none is stated."""
+    folder = ROOT / floor_name / "__init__.py"
+    text = (ast.get_docstring(parse(folder)) or "") if folder.is_file() else ""
+    stated = ROOMS.search(text)
+    return tuple(re.findall(r"\w+", stated[1])) if stated else ()
+
+
+def room(module: str) -> str:
+    """The folder or module directly in its floor; empty for the floor itself."""
+    parts = module.split(".")
+    inside = parts[2:] if len(parts) > 1 and parts[1] in RANK else parts[1:]
+    return inside[0] if inside else ""
+
+
+def climbs(graph: dict[str, set[str]]) -> list[str]:
+    """Imports of a room that is stated after the one that imports, or nowhere."""
+    found = []
+    for module, targets in graph.items():
+        order = rooms(floor(module))
+        for target in sorted(targets):
+            inside = floor(module) == floor(target) and room(module)
+            if order and inside and room(module) != room(target):
+                if room(target) not in order[: _place(order, room(module))]:
+                    found.append(f"{module} imports {target}")
+    return found
+
+
+def _place(order: tuple[str, ...], name: str) -> int:
+    return order.index(name) if name in order else 0
+
+
+def knots(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Rooms of a floor that import each other, directly or through others."""
+    between: dict[str, set[str]] = {
+        f"{floor(m)}.{room(m)}": set() for m in graph if room(m)
+    }
+    for module, targets in graph.items():
+        for target in targets:
+            ends = f"{floor(module)}.{room(module)}", f"{floor(target)}.{room(target)}"
+            if ends[0] != ends[1] and set(ends) <= set(between):
+                between[ends[0]].add(ends[1])
+    return circles(between)
+
+
 def public_functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:
     """Functions and methods without a leading underscore, and constructors."""
     holders: list[ast.Module | ast.ClassDef] = [tree]
@@ -242,6 +296,15 @@ def main() -> None:
     upward = upward_imports(graph)
     print("imports against the floors:", len(upward))
     print(*(f"    {line}" for line in upward), sep="\n")
+    print("knots of rooms:", len(knots(graph)))
+    for group in knots(graph):
+        print("   ", " ".join(group))
+    for name in FLOORS.split():
+        if rooms(name):
+            print(f"rooms of {name}:", " < ".join(rooms(name)))
+    upstairs = climbs(graph)
+    print("imports against the order of rooms:", len(upstairs))
+    print(*(f"    {line}" for line in upstairs), sep="\n")
     arguments = list(public_arguments())
     untyped = [name for name, bad in arguments if bad]
     share = 100 * len(untyped) / len(arguments)
