@@ -37,7 +37,7 @@ import numpy as np  # noqa: E402
 from staging.statements import OF_RAI, PROBLEMS, for_rai, initial, own_starts  # noqa: E402
 
 import posewise as pw  # noqa: E402
-from posewise.objectives.problem_spec import initial_paths  # noqa: E402
+from posewise.objectives.problem.spec import initial_paths  # noqa: E402
 
 
 def first_solve(name: str, folder: Path, oracle: Path) -> float:

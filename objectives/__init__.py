@@ -1,4 +1,9 @@
-"""Objectives: KOMO problems, placement, presets, and their solutions."""
+"""Objectives: KOMO problems, placement, presets, and their solutions.
+
+Rooms, the lowest first: terms, chain, clearance, trajectory, presets, problem,
+planning, checks, report, solution, solve, komo, preparation, placement, templates,
+moveit.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -9,17 +14,17 @@ if TYPE_CHECKING:
     from .komo import KOMO as KOMO
     from .moveit.problem import MoveItProblem as MoveItProblem
     from .moveit.problem import load_moveit as load_moveit
-    from .nlp import NLP as NLP
-    from .objective import OT as OT
-    from .objective import Objective as Objective
-    from .objective import ObjectiveError as ObjectiveError
     from .placement import Placement as Placement
     from .placement import solve_placement as solve_placement
     from .planning.planner import Planner as Planner
     from .planning.planner import PlanningTask as PlanningTask
     from .preparation import prepare as prepare
-    from .solution import Solution as Solution
-    from .solve.sensitivity import Sensitivity as Sensitivity
+    from .problem.nlp import NLP as NLP
+    from .solution.sensitivity import Sensitivity as Sensitivity
+    from .solution.solution import Solution as Solution
+    from .terms.objective import OT as OT
+    from .terms.objective import Objective as Objective
+    from .terms.objective import ObjectiveError as ObjectiveError
     from .trajectory.trajectory import Trajectory as Trajectory
 else:
     __getattr__, __dir__, __all__ = lazy_names(
@@ -28,13 +33,13 @@ else:
             ".chain.contact_forces": "ContactForce",
             ".komo": "KOMO",
             ".moveit.problem": "MoveItProblem load_moveit",
-            ".nlp": "NLP",
-            ".objective": "OT Objective ObjectiveError",
             ".placement": "Placement solve_placement",
             ".planning.planner": "Planner PlanningTask",
             ".preparation": "prepare",
-            ".solution": "Solution",
-            ".solve.sensitivity": "Sensitivity",
+            ".problem.nlp": "NLP",
+            ".solution.sensitivity": "Sensitivity",
+            ".solution.solution": "Solution",
+            ".terms.objective": "OT Objective ObjectiveError",
             ".trajectory.trajectory": "Trajectory",
         },
     )

@@ -35,20 +35,9 @@ from .checks.findings import (
     warn_of_problems,
     warn_of_problems_in_batch,
 )
-from .free_durations import free_durations, make_time_objective
-from .interval import AddedConstraint, Choice, SupportsObjectives
-from .nlp import NLP, make_nlp
-from .objective import OT, Objective, ObjectiveError
-from .path_arguments import (
-    parse_path,
-    parse_paths,
-    parse_start_velocity,
-    parse_waypoints,
-)
 from .planning.planner import PlannerLike
 from .planning.plugged_search import resolve_planner
-from .presets.mode_switch import make_mode_switch
-from .problem_builder import (
+from .problem.builder import (
     check_helper,
     check_switch,
     make_avoidance,
@@ -60,8 +49,18 @@ from .problem_builder import (
     make_spec,
     resolve_constraint,
 )
-from .problem_spec import ProblemSpec, initial_path
-from .solution import Solution
+from .problem.free_durations import free_durations, make_time_objective
+from .problem.mode_switch import make_mode_switch
+from .problem.nlp import NLP, make_nlp
+from .problem.path_arguments import (
+    parse_path,
+    parse_paths,
+    parse_start_velocity,
+    parse_waypoints,
+)
+from .problem.spec import ProblemSpec, initial_path
+from .solution.solution import Solution
+from .solution.warm_start import WarmStart, shift_problem
 from .solve.alternatives import resolve_alternatives, solve_alternatives
 from .solve.batches import make_batch_settings, solve_batch
 from .solve.multistart import best_solution, require_objectives, solve_starts
@@ -75,8 +74,9 @@ from .solve.target_function import (
     TargetFunctionWithStatus,
     target_function,
 )
-from .solve.warm_start import WarmStart, shift_problem
-from .typing import ContactKind, ModeKind, ProgressLike, SolveMethod, Times
+from .terms.interval import AddedConstraint, Choice, SupportsObjectives
+from .terms.objective import OT, Objective, ObjectiveError
+from .terms.typing import ContactKind, ModeKind, ProgressLike, SolveMethod, Times
 
 if TYPE_CHECKING:
     from posewise.robots.visual.viewer import View
@@ -639,7 +639,7 @@ class KOMO:
 
         Args:
             constraint: anything with `objectives(C, interval)`, see
-                `objectives.interval.SupportsObjectives`.
+                `objectives.terms.interval.SupportsObjectives`.
             times: as for `add_objective`.
 
         Returns:
@@ -792,7 +792,7 @@ class KOMO:
             ImportError: without viser; names the extra.
             ConfigError: for unknown frames, with near matches.
         """
-        from .report.replanning import view_replanning
+        from .solution.replanning import view_replanning
 
         frames = [drag] if isinstance(drag, str) else [*drag]
         for frame in frames:

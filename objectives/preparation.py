@@ -19,13 +19,13 @@ from posewise.robots.geometry.shapes import Box, Convex, Cylinder, Plane
 from posewise.robots.validation import integer
 
 from .komo import KOMO
-from .objective import ObjectiveError
 from .planning.planned_starts import compile_search
-from .problem_spec import certify_path, compile_chain, initial_paths
+from .problem.spec import certify_path, compile_chain, initial_paths
 from .solve.alternatives import resolve_alternatives
 from .solve.goal_starts import goal_paths
 from .solve.multistart import solve_starts
 from .solve.settings import make_settings
+from .terms.objective import ObjectiveError
 
 USUAL_BODIES = (4, 20)
 """Numbers of bodies around a robot that are compiled for (counts): a simple scene, and

@@ -20,10 +20,8 @@ from .objectives.presets.motion import (
 )
 from .objectives.presets.motion import target_x_orientation as target_x_orientation
 from .objectives.presets.preset import Preset as Preset
-from .objectives.presets.templates import (
-    setup_inverse_kinematics as setup_inverse_kinematics,
-)
-from .objectives.presets.templates import setup_motion as setup_motion
-from .objectives.presets.templates import setup_point_to_point as setup_point_to_point
-from .objectives.presets.templates import setup_sequence as setup_sequence
-from .objectives.presets.templates import sub_motion as sub_motion
+from .objectives.templates import setup_inverse_kinematics as setup_inverse_kinematics
+from .objectives.templates import setup_motion as setup_motion
+from .objectives.templates import setup_point_to_point as setup_point_to_point
+from .objectives.templates import setup_sequence as setup_sequence
+from .objectives.templates import sub_motion as sub_motion

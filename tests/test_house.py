@@ -18,6 +18,16 @@ def test_imports_have_no_circles_and_go_one_way():
     assert house.upward_imports(graph) == []
 
 
+@pytest.mark.xfail(reason="the rooms of robots and logic have no order yet")
+def test_rooms_have_an_order():
+    graph = house.import_graph()
+    assert house.knots(graph) == []
+    assert house.climbs(graph) == []
+    for name in ("objectives", "robots", "logic"):
+        inside = {house.room(m) for m in graph if house.floor(m) == name} - {""}
+        assert inside - {"data"} == set(house.rooms(name)), name
+
+
 def test_circles_and_upward_imports_are_found():
     graph = {
         "posewise.collision.a": {"posewise.collision.b", "posewise.robots.c"},
@@ -27,6 +37,22 @@ def test_circles_and_upward_imports_are_found():
     assert house.circles(graph) == [["posewise.collision.a", "posewise.collision.b"]]
     found = ["posewise.collision.a imports posewise.robots.c"]
     assert house.upward_imports(graph) == found
+
+
+def test_imports_against_the_order_of_rooms_are_found():
+    graph = {
+        "posewise.objectives.terms.a": {"posewise.objectives.solve.b"},
+        "posewise.objectives.solve.b": {"posewise.objectives.chain.c"},
+        "posewise.objectives.chain.c": {"posewise.objectives.terms.a"},
+        "posewise.objectives": {"posewise.objectives.komo"},
+        "posewise.objectives.komo": {"posewise.objectives.unstated"},
+    }
+    assert house.climbs(graph) == [
+        "posewise.objectives.terms.a imports posewise.objectives.solve.b",
+        "posewise.objectives.komo imports posewise.objectives.unstated",
+    ]
+    names = ("chain", "solve", "terms")
+    assert house.knots(graph) == [[f"objectives.{name}" for name in names]]
 
 
 @pytest.mark.long

@@ -81,36 +81,36 @@ VALIDATES_ITSELF = frozenset(
     posewise.logic.states.thermal_rules
     posewise.logic.states.toggle_slice_predicates
     posewise.logic.states.water_predicates
-    posewise.objectives.interval
+    posewise.objectives.terms.interval
     posewise.objectives.komo
-    posewise.objectives.nlp
-    posewise.objectives.objective
+    posewise.objectives.problem.nlp
+    posewise.objectives.terms.objective
     posewise.objectives.placement.arguments
     posewise.objectives.placement.problem
     posewise.objectives.presets.contact_constraints
     posewise.objectives.presets.grasping
     posewise.objectives.presets.helpers
-    posewise.objectives.presets.mode_switch
+    posewise.objectives.problem.mode_switch
     posewise.objectives.presets.motion_limits
     posewise.objectives.presets.motion
-    posewise.objectives.presets.templates
-    posewise.objectives.free_durations
-    posewise.objectives.path_arguments
+    posewise.objectives.templates
+    posewise.objectives.problem.free_durations
+    posewise.objectives.problem.path_arguments
     posewise.objectives.planning.plugged_search
     posewise.objectives.preparation
-    posewise.objectives.problem_builder
-    posewise.objectives.problem_spec
+    posewise.objectives.problem.builder
+    posewise.objectives.problem.spec
     posewise.objectives.report.filming
-    posewise.objectives.solution
+    posewise.objectives.solution.solution
     posewise.objectives.solve.batches
     posewise.objectives.solve.distributed
     posewise.objectives.solve.multistart
     posewise.objectives.solve.settings
     posewise.objectives.solve.problem_batch
-    posewise.objectives.solve.sensitivity
-    posewise.objectives.solve.subproblem
+    posewise.objectives.solution.sensitivity
+    posewise.objectives.solution.subproblem
     posewise.objectives.solve.target_function
-    posewise.objectives.solve.targets
+    posewise.objectives.solution.targets
     posewise.objectives.trajectory.files
     posewise.objectives.trajectory.limits
     posewise.objectives.trajectory.played_path

@@ -136,15 +136,15 @@ def room(module: str) -> str:
 
 def climbs(graph: dict[str, set[str]]) -> list[str]:
     """Imports of a room that is stated after the one that imports, or nowhere."""
-    found = []
+    upwards = []
     for module, targets in graph.items():
         order = rooms(floor(module))
         for target in sorted(targets):
             inside = floor(module) == floor(target) and room(module)
             if order and inside and room(module) != room(target):
                 if room(target) not in order[: _place(order, room(module))]:
-                    found.append(f"{module} imports {target}")
-    return found
+                    upwards.append(f"{module} imports {target}")
+    return upwards
 
 
 def _place(order: tuple[str, ...], name: str) -> int:
@@ -271,10 +271,19 @@ MAP_PLACE = re.compile(r"(?<=<!-- map of rooms -->\n).*?(?=<!-- end of map -->)"
 """The part of the page that is generated."""
 
 
+def _order(file: Path) -> tuple[int, int, Path]:
+    """Return where a file stands in the order of floors and rooms."""
+    module = module_name(file)
+    name = floor(module)
+    order = ("", *rooms(name))
+    place = order.index(room(module)) if room(module) in order else len(order)
+    return FLOORS.split().index(name), place, file
+
+
 def map_of_rooms() -> str:
     """Return a table of all packages, lowest first, with what each is for."""
     rows = ["| folder | what is in it |", "|---|---|"]
-    for file in product_files():
+    for file in sorted(product_files(), key=_order):
         if file.name == "__init__.py":
             summary = (ast.get_docstring(parse(file)) or "").partition("\n")[0]
             rows.append(f"| `{file.parent.relative_to(ROOT)}/` | {summary} |")

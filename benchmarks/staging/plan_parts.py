@@ -14,7 +14,7 @@ from posewise.logic.motion.grasps import find_grasps
 from posewise.logic.motion.keyframes import solve_keyframes
 from posewise.logic.motion.places import find_places
 from posewise.logic.motion.segment import solve_segment
-from posewise.objectives.problem_spec import certify_path
+from posewise.objectives.problem.spec import certify_path
 
 PARTS = {
     "grasps": find_grasps,

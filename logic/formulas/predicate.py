@@ -16,7 +16,11 @@ import jax
 import numpy as np
 from jaxtyping import Bool, Float
 
-from posewise.objectives.interval import Alternative, ObjectiveSpecs, SliceInterval
+from posewise.objectives.terms.interval import (
+    Alternative,
+    ObjectiveSpecs,
+    SliceInterval,
+)
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName, MatrixLike, VectorLike
 from posewise.robots.world.object_states import ObjectState
@@ -118,7 +122,7 @@ class Predicate(ABC):
         return constraint_terms.row_function(self.relaxed(C), C)
 
     def objectives(self, C: Config, interval: SliceInterval) -> ObjectiveSpecs:
-        """Yield the rows as inequalities; see `posewise.objectives.interval`.
+        """Yield the rows as inequalities; see `posewise.objectives.terms.interval`.
 
         Raises:
             PredicateError: when the predicate has no rows.

@@ -12,7 +12,7 @@ from itertools import combinations_with_replacement
 from math import comb
 from typing import Any, TypeAlias, cast
 
-from posewise.objectives.interval import Slices
+from posewise.objectives.terms.interval import Slices
 from posewise.robots.config import Config
 
 from ..errors import PredicateError

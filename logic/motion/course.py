@@ -15,7 +15,7 @@ from jaxtyping import Float
 
 from posewise.features import FS
 from posewise.objectives.komo import KOMO
-from posewise.objectives.objective import OT
+from posewise.objectives.terms.objective import OT
 from posewise.robots.config import Config
 from posewise.robots.kinematics.transforms import (
     make_pose,

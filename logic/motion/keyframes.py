@@ -13,8 +13,8 @@ from posewise.objectives.clearance.avoidance import (
     accepted_distances,
 )
 from posewise.objectives.komo import KOMO
-from posewise.objectives.objective import OT
 from posewise.objectives.solve.stops import pass_on_stop
+from posewise.objectives.terms.objective import OT
 from posewise.robots.config import Config
 from posewise.robots.kinematics.transforms import quat_to_matrix
 from posewise.robots.typing import FrameName

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float
 
-from posewise.objectives.objective import ObjectiveError
 from posewise.objectives.report.filming import film_slices, film_worlds
 from posewise.objectives.report.viewing import view_worlds
+from posewise.objectives.terms.objective import ObjectiveError
 from posewise.objectives.trajectory.trajectory import Trajectory
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName, StrPath

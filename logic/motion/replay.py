@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from posewise.objectives.objective import ObjectiveError
+from posewise.objectives.terms.objective import ObjectiveError
 from posewise.robots.config import Config
 from posewise.robots.errors import ProblemWarning
 from posewise.robots.simulation.model import TIMESTEP

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posewise.features import Feature
-from posewise.objectives.interval import ObjectiveSpecs, SliceInterval, Slices
-from posewise.objectives.objective import OT, select_slices
+from posewise.objectives.terms.interval import ObjectiveSpecs, SliceInterval, Slices
+from posewise.objectives.terms.objective import OT, select_slices
 from posewise.robots.config import Config
 
 from ..errors import PredicateError

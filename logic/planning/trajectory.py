@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from posewise.objectives.typing import Times
+from posewise.objectives.terms.typing import Times
 from posewise.robots.config import Config
 from posewise.robots.typing import MatrixLike, VectorLike
 from posewise.robots.validation import float_array

@@ -13,11 +13,11 @@ from jaxtyping import Float, Int
 
 from posewise.features import FS
 from posewise.objectives.komo import KOMO
-from posewise.objectives.objective import OT
 from posewise.objectives.solve.multistart import make_solutions
 from posewise.objectives.solve.problem_batch import make_problem_batch
 from posewise.objectives.solve.settings import make_settings
 from posewise.objectives.solve.start_batches import solve_problems
+from posewise.objectives.terms.objective import OT
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
 from posewise.robots.kinematics.transforms import IDENTITY, pose_inverse, pose_multiply

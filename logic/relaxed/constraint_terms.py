@@ -15,8 +15,8 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.features import Feature
-from posewise.objectives.interval import ObjectiveSpecs, SliceInterval
-from posewise.objectives.objective import OT
+from posewise.objectives.terms.interval import ObjectiveSpecs, SliceInterval
+from posewise.objectives.terms.objective import OT
 from posewise.robots.config import Config
 
 from .disjunction import disjunction_feature

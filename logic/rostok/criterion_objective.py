@@ -32,8 +32,8 @@ import numpy as np
 from posewise.features import Feature
 from posewise.features.motions import GRAVITY
 from posewise.features.typing import Order
-from posewise.objectives.interval import ObjectiveSpecs, SliceInterval
-from posewise.objectives.objective import OT, ObjectiveError, slice_index
+from posewise.objectives.terms.interval import ObjectiveSpecs, SliceInterval
+from posewise.objectives.terms.objective import OT, ObjectiveError, slice_index
 from posewise.robots.config import Config
 from posewise.robots.simulation.masses import frame_masses
 from posewise.robots.validation import number

@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Float
 
-from posewise.objectives.interval import SliceInterval
+from posewise.objectives.terms.interval import SliceInterval
 from posewise.robots.config import Config
 from posewise.robots.typing import MatrixLike
 from posewise.robots.validation import float_array, number, require_finite

@@ -19,7 +19,7 @@ from posewise.features.vectors import row_directions
 from posewise.robots.kinematics.tree import KinematicTree
 from posewise.solvers import EQ, INEQ, SOS
 
-from ..objective import Objective
+from ..terms.objective import Objective
 from .groups import ChainData, FeatureBatch, FeatureGroup
 from .modes import Mode, ModeSequence
 from .problem import Chain

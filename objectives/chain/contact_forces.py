@@ -9,8 +9,8 @@ from jaxtyping import Float
 from posewise.robots.errors import ConfigError
 from posewise.robots.world.contact_forces import ContactForceVariable
 
-from ..objective import ObjectiveError
-from ..typing import Slices
+from ..terms.objective import ObjectiveError
+from ..terms.typing import Slices
 
 
 @dataclass(frozen=True)

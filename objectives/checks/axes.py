@@ -7,8 +7,8 @@ from jaxtyping import Bool
 
 from posewise.features.table import FS
 
-from ..objective import OT, Objective
-from ..problem_spec import ProblemSpec, mode_sequence
+from ..problem.spec import ProblemSpec, mode_sequence
+from ..terms.objective import OT, Objective
 
 AXES = frozenset(
     symbol.symbol

@@ -10,7 +10,7 @@ from posewise.robots.errors import first_few
 
 from ..clearance.avoidance import TOUCH_DEPTH, accepted_distances
 from ..clearance.certificate import amount_of_required
-from ..problem_spec import ProblemSpec, mode_sequence, required_distances
+from ..problem.spec import ProblemSpec, mode_sequence, required_distances
 from .demands import PAIR_SYMBOLS, clearance_demands
 from .signs import MAX_OVERLAP
 from .situation import Situation, in_words, never_move

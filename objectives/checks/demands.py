@@ -12,8 +12,8 @@ from posewise.features.table import FS
 from posewise.robots.config import Config
 
 from ..clearance.avoidance import CollisionAvoidance, accepted_distances
-from ..objective import OT, Objective
-from ..problem_spec import ProblemSpec
+from ..problem.spec import ProblemSpec
+from ..terms.objective import OT, Objective
 
 PAIR_SYMBOLS = FS.accumulatedCollisions.name, FS.collisionRows.name
 """Names of the symbols over all pairs, which those of avoidance have too."""

@@ -6,8 +6,8 @@ import numpy as np
 
 from posewise.robots.errors import first_few
 
-from ..problem_spec import ProblemSpec, mode_sequence
-from ..trajectory.stated_limits import stated_limits
+from ..problem.spec import ProblemSpec, mode_sequence
+from ..problem.stated_limits import stated_limits
 from .goals import is_joint_goal, joint_goal
 
 MIN_EXCESS = 1.01

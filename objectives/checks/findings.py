@@ -13,8 +13,8 @@ from itertools import chain
 
 from posewise.robots.errors import ProblemWarning, first_few
 
-from ..objective import Objective
-from ..problem_spec import ProblemSpec
+from ..problem.spec import ProblemSpec
+from ..terms.objective import Objective
 from .axes import axes_of_other_length
 from .clearances import (
     clearances_at_fixed_distance,

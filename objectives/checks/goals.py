@@ -13,8 +13,8 @@ from posewise.robots.kinematics.transforms import pose_inverse, pose_multiply
 from ..chain.courses import set_course_state
 from ..chain.modes import Mode
 from ..clearance.certificate import millimetres
-from ..objective import OT, Objective
-from ..problem_spec import ProblemSpec, mode_sequence
+from ..problem.spec import ProblemSpec, mode_sequence
+from ..terms.objective import OT, Objective
 from .demands import ClearanceDemand, clearance_demands
 from .limits import outside_of_limits
 from .situation import Situation, in_words, never_move

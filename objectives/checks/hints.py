@@ -8,8 +8,8 @@ from posewise.features.table import FS
 from posewise.robots.config import Config
 
 from ..chain.modes import original_name
-from ..objective import OT, Objective
-from ..problem_spec import ProblemSpec, mode_sequence
+from ..problem.spec import ProblemSpec, mode_sequence
+from ..terms.objective import OT, Objective
 
 ORIENTATIONS = frozenset(
     symbol.symbol

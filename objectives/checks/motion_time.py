@@ -6,8 +6,8 @@ import numpy as np
 
 from posewise.features.table import FS
 
-from ..objective import OT, Objective
-from ..objective_report import ObjectiveReport
+from ..terms.objective import OT, Objective
+from ..terms.objective_report import ObjectiveReport
 
 MOTION_LIMITS = frozenset(
     symbol.symbol

@@ -7,10 +7,10 @@ import numpy as np
 
 from posewise.robots.errors import PosewiseError
 
-from ..interval import ResolvedAlternative
-from ..objective import Objective
-from ..problem_builder import resolve_constraint
-from ..problem_spec import ProblemSpec
+from ..problem.builder import resolve_constraint
+from ..problem.spec import ProblemSpec
+from ..terms.interval import ResolvedAlternative
+from ..terms.objective import Objective
 
 
 def outdated_constraints(spec: ProblemSpec) -> Iterator[str]:

@@ -16,7 +16,7 @@ from posewise.robots.kinematics.rounding import (
 )
 from posewise.robots.world.frame import Geometry
 
-from ..objective import Objective
+from ..terms.objective import Objective
 
 METRIC_UNITS = ("m", "rad", "rad, m", "m, rad", "m, 1")
 """Units of features whose targets are coordinates."""

@@ -16,8 +16,8 @@ from posewise.robots.kinematics.transforms import pose_multiply
 from posewise.robots.world.frame import Joint
 
 from ..chain.modes import original_name
-from ..objective import OT, Objective
-from ..problem_spec import ProblemSpec, mode_sequence
+from ..problem.spec import ProblemSpec, mode_sequence
+from ..terms.objective import OT, Objective
 from .units import METRES
 
 ABSOLUTE = FS.position.symbol, FS.pose.symbol

@@ -12,7 +12,7 @@ import numpy as np
 from posewise.features.feature import Feature
 from posewise.features.table import FS
 
-from ..objective import OT
+from ..terms.objective import OT
 
 MAX_OVERLAP = 0.005
 """Overlap that may be meant [m]: models of bodies are seldom more exact."""

@@ -12,7 +12,7 @@ from posewise.robots.errors import first_few
 from posewise.robots.kinematics.forward import ForwardPass
 
 from ..chain.modes import ModeSequence, original_name
-from ..objective import OT, Objective
+from ..terms.objective import OT, Objective
 from .loose import is_loose_body, loose_roots
 
 MAX_TOUCH_DEPTH = 1.5e-3

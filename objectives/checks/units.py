@@ -13,7 +13,7 @@ from posewise.robots.contact.world_scale import WorldScale, least_extent
 from posewise.robots.errors import first_few
 from posewise.robots.kinematics.rounding import float_type
 
-from ..problem_spec import ProblemSpec
+from ..problem.spec import ProblemSpec
 
 METRES = "Lengths are in metres: divide millimetres by 1000."
 """Remedy for millimetres, a sentence."""

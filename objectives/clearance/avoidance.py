@@ -17,8 +17,8 @@ from posewise.features.symbol import Symbol
 from posewise.robots.config import Config
 
 from ..chain.modes import original_name
-from ..objective import OT, Objective
-from ..typing import Slices
+from ..terms.objective import OT, Objective
+from ..terms.typing import Slices
 
 TOUCH_DEPTH = 1e-3
 """Depth up to which two frames that may touch overlap [m]. Models of what rests or is

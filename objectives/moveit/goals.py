@@ -14,7 +14,7 @@ from posewise.features import FS, Feature
 from posewise.robots.config import Config
 from posewise.robots.kinematics.transforms import pose_multiply, quat_to_matrix
 
-from ..objective import OT
+from ..terms.objective import OT
 from .messages import Message
 from .scene import PlanningScene
 from .shapes import IDENTITY, kind_of_primitive

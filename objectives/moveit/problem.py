@@ -15,8 +15,8 @@ from posewise.robots.loaders.dispatch import Packages
 from posewise.robots.typing import StrPath
 
 from ..komo import KOMO
-from ..objective import OT
-from ..presets.templates import setup_motion
+from ..templates import setup_motion
+from ..terms.objective import OT
 from .files import read_message, read_messages
 from .goals import Goal, put_helpers, read_goal
 from .messages import Message

@@ -12,7 +12,7 @@ from posewise.robots.kinematics.transforms import quat_normalize
 from posewise.robots.typing import FrameName
 from posewise.robots.validation import float_array, number, require_finite
 
-from ..objective import ObjectiveError
+from ..terms.objective import ObjectiveError
 from .sampling import SamplingBox
 
 

@@ -15,7 +15,7 @@ from posewise.robots.visual.viewer import View
 
 from ..checks.doubts import solution_doubts
 from ..report.colliding_pairs import is_about_collisions
-from ..solution import Solution
+from ..solution.solution import Solution
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -20,13 +20,13 @@ from posewise.solvers.deadline import time_limit
 from ..checks.doubts import impediments, warn_of_doubts
 from ..checks.precision import coarse_coordinates
 from ..checks.signs import doubtful_signs
-from ..interval import SupportsObjectives
 from ..komo import KOMO
-from ..objective import OT, ObjectiveError
-from ..problem_builder import feature_label
-from ..solution import Solution
+from ..problem.builder import feature_label
+from ..solution.solution import Solution
 from ..solve.stops import check_max_time
-from ..typing import PlacementOptions
+from ..terms.interval import SupportsObjectives
+from ..terms.objective import OT, ObjectiveError
+from ..terms.typing import PlacementOptions
 from .arguments import (
     check_constraints,
     check_region,

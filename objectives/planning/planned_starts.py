@@ -8,14 +8,14 @@ from jaxtyping import Bool, Float, Int
 from posewise.robots.kinematics.manifold import difference
 from posewise.solvers.deadline import TimeLimitReached
 
-from ..objective import OT
-from ..problem_spec import (
+from ..problem.spec import (
     ProblemSpec,
     initial_paths,
     mode_sequence,
     required_distances,
     whole_path,
 )
+from ..terms.objective import OT
 from .detours import with_detours
 from .free_space import free_space_with
 from .rrt_connect import MAX_ROUNDS

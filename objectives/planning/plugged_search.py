@@ -12,7 +12,7 @@ from posewise.solvers.deadline import (
     remaining_seconds,
 )
 
-from ..objective import ObjectiveError
+from ..terms.objective import ObjectiveError
 from .free_space import FreeSpace
 from .ompl_planner import OmplPlanner
 from .planner import Planner, PlannerLike, PlannerName, PlanningTask

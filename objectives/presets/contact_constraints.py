@@ -9,9 +9,9 @@ from posewise.robots.validation import number
 from posewise.robots.world.friction import contact_friction
 
 from ..chain.contact_forces import ActiveContact
-from ..interval import ObjectiveSpecs, SliceInterval
-from ..objective import OT, ObjectiveError
-from ..typing import ContactKind
+from ..terms.interval import ObjectiveSpecs, SliceInterval
+from ..terms.objective import OT, ObjectiveError
+from ..terms.typing import ContactKind
 
 CONTACT_KINDS = get_args(ContactKind)
 """Names of the kinds of contacts."""

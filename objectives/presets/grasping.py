@@ -16,9 +16,9 @@ from posewise.robots.config import Config
 from posewise.robots.geometry.shapes import Box, Cylinder
 from posewise.robots.typing import Axis, FrameName
 
-from ..interval import ObjectiveSpecs, SliceInterval
-from ..objective import OT
-from ..typing import AxisPair, SignedAxis
+from ..terms.interval import ObjectiveSpecs, SliceInterval
+from ..terms.objective import OT
+from ..terms.typing import AxisPair, SignedAxis
 from .helpers import (
     AXES,
     check_choice,

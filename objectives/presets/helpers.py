@@ -11,7 +11,7 @@ from posewise.robots.geometry.shapes import Box, Cylinder
 from posewise.robots.typing import FrameName
 from posewise.robots.validation import number
 
-from ..objective import ObjectiveError
+from ..terms.objective import ObjectiveError
 
 AXES = "xyz"
 """Axes of a frame, in order."""

@@ -17,8 +17,8 @@ from posewise.robots.config import Config
 from posewise.robots.typing import FrameName, Frames, VectorLike
 from posewise.robots.validation import float_array
 
-from ..interval import ObjectiveSpecs, SliceInterval, Slices
-from ..objective import OT, ObjectiveError
+from ..terms.interval import ObjectiveSpecs, SliceInterval, Slices
+from ..terms.objective import OT, ObjectiveError
 from .helpers import check_length, min_clearance, projection
 from .preset import Preset, make_preset
 

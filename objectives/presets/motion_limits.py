@@ -11,7 +11,7 @@ from posewise.robots.errors import ProblemWarning, first_few
 from posewise.robots.typing import Frames, VectorLike
 from posewise.robots.validation import number
 
-from ..objective import ObjectiveError
+from ..terms.objective import ObjectiveError
 from ..trajectory.limits import parse_limits
 
 SPARE = 1e-3

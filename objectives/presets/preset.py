@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from posewise.robots.config import Config
 
-from ..interval import ObjectiveSpecs, SliceInterval
+from ..terms.interval import ObjectiveSpecs, SliceInterval
 
 
 @dataclass(frozen=True, repr=False)

@@ -21,7 +21,7 @@ from ..clearance.certificate import (
     amount_of_required,
     millimetres,
 )
-from ..objective_report import ObjectiveReport, violations
+from ..terms.objective_report import ObjectiveReport, violations
 
 MAX_PAIRS = 3
 """Number of pairs that are named for each objective; more make reports longer."""

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from ..objective_report import feature_unit
-from ..solve.deviations import Deviation
+from ..problem.deviations import Deviation
+from ..terms.objective_report import feature_unit
 
 
 def deviation_lines(deviations: Iterable[Deviation]) -> list[str]:

@@ -10,7 +10,7 @@ from posewise.robots.typing import FrameName, StrPath
 from posewise.robots.validation import integer
 from posewise.robots.visual.film import checked_view, film_strip
 
-from ..objective import ObjectiveError
+from ..terms.objective import ObjectiveError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

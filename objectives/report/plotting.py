@@ -9,8 +9,8 @@ from jaxtyping import Float
 from posewise.robots.typing import StrPath
 from posewise.robots.visual.figures import new_figure
 
-from ..objective import OT
-from ..objective_report import ObjectiveReport
+from ..terms.objective import OT
+from ..terms.objective_report import ObjectiveReport
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

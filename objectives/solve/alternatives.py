@@ -15,10 +15,10 @@ from posewise.features import Feature
 from posewise.solvers.deadline import check_deadline
 
 from ..chain.courses import set_courses
-from ..interval import ResolvedAlternative
-from ..objective import OT, Objective
-from ..problem_spec import ProblemSpec, initial_path, mode_sequence, states_before
-from ..solution import Solution
+from ..problem.spec import ProblemSpec, initial_path, mode_sequence, states_before
+from ..solution.solution import Solution
+from ..terms.interval import ResolvedAlternative
+from ..terms.objective import OT, Objective
 from .stops import mark_stopped, stop_sentence
 
 MAX_ALTERNATIVES = 8

@@ -11,7 +11,7 @@ import numpy as np
 from ..chain.groups import ChainData, FeatureBatch
 from ..clearance.avoidance import BUFFER
 from ..clearance.certificate import Shortfall
-from ..problem_spec import CompiledProblem, ProblemSpec
+from ..problem.spec import CompiledProblem, ProblemSpec
 
 MAX_UNSEEN_DEPTH = 5e-3
 """Depth of a shortfall up to which rows ask for more distance where they are [m]. A

@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, Int
 from posewise.robots.typing import Array
 from posewise.solvers import Result, Status
 
-from ..problem_spec import initial_paths
+from ..problem.spec import initial_paths
 from .problem_batch import ProblemBatch
 
 

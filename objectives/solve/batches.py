@@ -18,8 +18,8 @@ from posewise.solvers import Progress, ProgressReporter
 from posewise.solvers.deadline import passed_deadline
 from posewise.solvers.interruptible import ProgressCallback
 
-from ..objective import ObjectiveError
-from ..solution import Solution
+from ..solution.solution import Solution
+from ..terms.objective import ObjectiveError
 from .batch_result import BatchResult, from_bytes, to_bytes, unsolved_result
 from .checkpoint import Checkpoint, batch_fingerprint, open_checkpoint
 from .distributed import allgather_bytes, check_mesh, is_distributed, local_mesh

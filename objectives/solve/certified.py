@@ -29,7 +29,7 @@ from ..chain.problem import Chain
 from ..clearance.certificate import Certificate
 from ..clearance.interval_distances import interval_distances
 from ..planning.planned_starts import free_start, is_on_equations, planned_path
-from ..problem_spec import (
+from ..problem.spec import (
     CompiledProblem,
     ProblemSpec,
     certify_path,
@@ -38,10 +38,10 @@ from ..problem_spec import (
     required_distances,
     whole_path,
 )
+from ..solution.warm_start import MAX_PENALTY_GROWTH
 from .avoidance_rows import loosen_rows, tighten_rows
 from .goal_starts import goal_paths, row_types
 from .settings import SolveSettings
-from .warm_start import MAX_PENALTY_GROWTH
 
 MAX_EXCHANGES = 6
 """Number of times that rows change and a path is solved again (count). Few paths that

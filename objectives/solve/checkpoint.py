@@ -13,8 +13,8 @@ import numpy as np
 from posewise.compilation.fingerprint import fingerprint
 from posewise.robots.geometry.disk_cache import read_arrays, write_arrays
 
-from ..objective import ObjectiveError
-from ..problem_spec import initial_path, initial_paths
+from ..problem.spec import initial_path, initial_paths
+from ..terms.objective import ObjectiveError
 from .batch_result import ARRAY_NAMES, BatchResult, from_arrays, to_arrays
 from .problem_batch import ProblemBatch
 

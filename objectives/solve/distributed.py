@@ -8,7 +8,7 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
-from ..objective import ObjectiveError
+from ..terms.objective import ObjectiveError
 
 
 def check_mesh(mesh: Mesh | None) -> Mesh | None:

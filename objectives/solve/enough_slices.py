@@ -7,8 +7,8 @@ import numpy as np
 from posewise.solvers.deadline import check_deadline
 from posewise.solvers.interruptible import ProgressCallback
 
-from ..problem_spec import compile_chain
-from ..solution import Solution
+from ..problem.spec import compile_chain
+from ..solution.solution import Solution
 from .certified import solve_certified
 from .refinement import (
     MAX_FACTOR,

@@ -8,16 +8,16 @@ from posewise.solvers import Status
 
 from ..chain.builder import without_slack
 from ..chain.courses import set_courses
-from ..problem_spec import (
+from ..problem.deviations import deviations, rows_of
+from ..problem.spec import (
     ProblemSpec,
     certify_path,
     compile_chain,
     mode_sequence,
     step_durations,
 )
-from ..solution import Solution
-from .deviations import deviations, rows_of
-from .record import SolveRecord
+from ..solution.record import SolveRecord
+from ..solution.solution import Solution
 
 
 def given_path_as_solution(

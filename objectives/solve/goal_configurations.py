@@ -17,9 +17,9 @@ from posewise.solvers.deadline import check_deadline
 from posewise.solvers.interruptible import ProgressCallback
 
 from ..chain.builder import without_slack
-from ..objective import OT, Objective
 from ..planning.projection import project_rows
-from ..problem_spec import ProblemSpec, compile_chain, initial_paths, mode_sequence
+from ..problem.spec import ProblemSpec, compile_chain, initial_paths, mode_sequence
+from ..terms.objective import OT, Objective
 from .problem_batch import make_problem_batch
 from .settings import SolveSettings, make_settings
 from .start_batches import solve_problems

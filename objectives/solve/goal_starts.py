@@ -18,12 +18,7 @@ from posewise.solvers.deadline import check_deadline
 from posewise.solvers.interruptible import ProgressCallback
 
 from ..planning.planned_starts import passed_points
-from ..problem_spec import (
-    CompiledProblem,
-    ProblemSpec,
-    mode_sequence,
-    whole_path,
-)
+from ..problem.spec import CompiledProblem, ProblemSpec, mode_sequence, whole_path
 from .goal_configurations import MAX_CANDIDATES, goal_configurations
 from .settings import SolveSettings
 

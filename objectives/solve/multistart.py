@@ -17,22 +17,22 @@ from posewise.solvers.deadline import check_deadline, passed_deadline
 from posewise.solvers.first_order import solve_first_order
 
 from ..checks.findings import causes_for_any_start
-from ..objective import ObjectiveError
-from ..problem_spec import (
+from ..problem.spec import (
     CompiledProblem,
     ProblemSpec,
     certify_path,
     compile_chain,
     initial_paths,
 )
-from ..solution import Solution
+from ..solution.record import SolveRecord
+from ..solution.solution import Solution
+from ..terms.objective import ObjectiveError
 from .batch_result import BatchResult, unsolved_result
 from .certified import CertifiedResult, solve_in_sequence
 from .enough_slices import with_enough_slices
 from .given_path import solved_path_as_solution
 from .planned_path import plan_path, why_not_planned
 from .problem_batch import ProblemBatch, make_problem_batch
-from .record import SolveRecord
 from .settings import SolveSettings
 from .solutions import certified_solution, make_solution
 from .start_batches import solve_problems

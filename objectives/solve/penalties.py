@@ -11,8 +11,8 @@ from typing import Any
 
 from posewise.solvers import Options
 
-from ..objective import OT, Objective
-from ..problem_spec import ProblemSpec
+from ..problem.spec import ProblemSpec
+from ..terms.objective import OT, Objective
 
 LEAST_PENALTY = 0.03
 """Smallest initial penalty of a single configuration. Paths begin with it times the

@@ -18,7 +18,6 @@ from posewise.solvers import ProgressReporter, Status
 from posewise.solvers.deadline import check_deadline, no_time_limit
 
 from ..clearance.avoidance import BUFFER
-from ..objective import OT, Objective, ObjectiveError
 from ..planning.constrained_search import constrained_rrt_connect, shorten_on_equations
 from ..planning.free_space import SPACING, FreeSpace, free_space_with
 from ..planning.planned_starts import (
@@ -32,7 +31,7 @@ from ..planning.planner import Planner
 from ..planning.plugged_search import plugged_search
 from ..planning.rrt_connect import MAX_ROUNDS, SearchResult, rrt_connect
 from ..planning.shortcuts import points_with_corners, shorten
-from ..problem_spec import (
+from ..problem.spec import (
     ProblemCache,
     ProblemSpec,
     initial_paths,
@@ -40,7 +39,8 @@ from ..problem_spec import (
     required_distances,
     whole_path,
 )
-from ..solution import Solution
+from ..solution.solution import Solution
+from ..terms.objective import OT, Objective, ObjectiveError
 from .given_path import solved_path_as_solution
 from .goal_configurations import MAX_CANDIDATES, Projection, goal_configurations
 from .goal_starts import straight

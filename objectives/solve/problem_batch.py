@@ -15,8 +15,7 @@ from posewise.robots.validation import float_array, require_finite
 from ..chain.builder import RowLocation
 from ..chain.groups import ChainData
 from ..chain.problem import Chain
-from ..objective import Objective, ObjectiveError
-from ..problem_spec import (
+from ..problem.spec import (
     CompiledProblem,
     LastResult,
     ProblemSpec,
@@ -24,6 +23,7 @@ from ..problem_spec import (
     mode_sequence,
     program_purpose,
 )
+from ..terms.objective import Objective, ObjectiveError
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,10 +8,10 @@ from jaxtyping import Float
 from posewise.robots.kinematics.manifold import difference, integrate
 
 from ..clearance.avoidance import CollisionAvoidance
-from ..objective import OT, Objective
-from ..problem_spec import ProblemCache, ProblemSpec, mode_sequence, whole_path
-from ..typing import Slices
-from .deviations import Deviation
+from ..problem.deviations import Deviation
+from ..problem.spec import ProblemCache, ProblemSpec, mode_sequence, whole_path
+from ..terms.objective import OT, Objective
+from ..terms.typing import Slices
 
 SPARE_FACTOR = 1.3
 """Factor by which a deviation is taken to be larger when slices are chosen, since the

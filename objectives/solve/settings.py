@@ -8,11 +8,11 @@ from posewise.robots.errors import unknown_name
 from posewise.robots.validation import integer, number
 from posewise.solvers import Options
 
-from ..objective import ObjectiveError
-from ..problem_spec import ProblemSpec
-from ..typing import ProgressLike, SolveMethod
+from ..problem.spec import ProblemSpec
+from ..solution.warm_start import WarmStart
+from ..terms.objective import ObjectiveError
+from ..terms.typing import ProgressLike, SolveMethod
 from .penalties import initial_penalties
-from .warm_start import WarmStart
 
 AUGMENTED_LAGRANGIAN: Literal["augmented_lagrangian"] = "augmented_lagrangian"
 """Name of the solver with Newton steps."""

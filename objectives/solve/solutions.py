@@ -9,16 +9,11 @@ import numpy as np
 from posewise.compilation.compile_time import total_compile_seconds
 from posewise.solvers import Result, Status
 
-from ..problem_spec import (
-    CompiledProblem,
-    ProblemSpec,
-    mode_sequence,
-    step_durations,
-)
-from ..solution import Solution
+from ..problem.deviations import deviations
+from ..problem.spec import CompiledProblem, ProblemSpec, mode_sequence, step_durations
+from ..solution.record import SolveRecord
+from ..solution.solution import Solution
 from .certified import CertifiedResult
-from .deviations import deviations
-from .record import SolveRecord
 from .settings import SolveSettings
 
 

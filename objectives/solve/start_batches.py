@@ -11,8 +11,8 @@ from posewise.solvers import BatchInputs, Status, solve_multistart
 from posewise.solvers.deadline import check_deadline
 from posewise.solvers.interruptible import ProgressCallback
 
-from ..objective import OT
-from ..problem_spec import initial_paths
+from ..problem.spec import initial_paths
+from ..terms.objective import OT
 from .batch_result import BatchResult
 from .problem_batch import ProblemBatch
 from .settings import SolveSettings

@@ -9,8 +9,8 @@ from posewise.robots.validation import number
 from posewise.solvers import Status
 from posewise.solvers.deadline import check_deadline, passed_deadline
 
-from ..objective import ObjectiveError
-from ..solution import Solution
+from ..solution.solution import Solution
+from ..terms.objective import ObjectiveError
 
 
 def check_max_time(

@@ -11,11 +11,11 @@ from posewise.features.quaternion_targets import traced_unit_target
 from posewise.robots.typing import VectorLike
 from posewise.solvers.differentiable import Starts, solve_differentiably
 
-from ..objective import Objective, ObjectiveError
-from ..problem_spec import ProblemSpec, compile_chain, initial_paths, mode_sequence
+from ..problem.spec import ProblemSpec, compile_chain, initial_paths, mode_sequence
+from ..solution.targets import objective_index, with_target
+from ..terms.objective import Objective, ObjectiveError
 from .alternatives import resolve_alternatives
 from .settings import SolveSettings
-from .targets import objective_index, with_target
 
 Path: TypeAlias = Float[jax.Array, "T nq"]
 PathAndStatus: TypeAlias = tuple[Path, Int[jax.Array, ""]]

@@ -16,7 +16,7 @@ from posewise.robots.errors import LoadError, first_few
 from posewise.robots.typing import StrPath
 from posewise.robots.validation import CONVERSION_ERRORS, require_finite
 
-from ..objective import ObjectiveError
+from ..terms.objective import ObjectiveError
 
 QUANTITIES = ("position", "velocity", "acceleration")
 """First word of the columns of a CSV file, each followed by the name of a joint."""

@@ -6,7 +6,7 @@ from jaxtyping import Float
 from posewise.robots.typing import VectorLike
 from posewise.robots.validation import float_array
 
-from ..objective import ObjectiveError
+from ..terms.objective import ObjectiveError
 from .straight_path import StraightPath
 
 ACCELERATION_PER_VELOCITY = 2.0

@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 
 from posewise.robots.validation import number
 
-from ..objective import ObjectiveError
+from ..terms.objective import ObjectiveError
 from .rounded_path import RoundedPath
 from .straight_path import Samples, StraightPath
 

@@ -9,7 +9,7 @@ from posewise.robots.typing import VectorLike
 from posewise.robots.validation import float_array, number
 
 from ..chain.modes import ModeSequence
-from ..objective import ObjectiveError
+from ..terms.objective import ObjectiveError
 from .rounded_path import RoundedPath
 from .straight_path import Samples, StraightPath
 from .trajectory import Trajectory

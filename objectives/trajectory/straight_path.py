@@ -13,7 +13,7 @@ from posewise.robots.kinematics.transforms import (
     quat_normalize,
 )
 
-from ..solve.waypoints import slerp
+from .waypoints import slerp
 
 Samples = tuple[
     Float[np.ndarray, "samples n"],

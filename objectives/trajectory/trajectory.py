@@ -11,7 +11,7 @@ from posewise.robots.errors import LoadError, first_few
 from posewise.robots.typing import StrPath
 from posewise.robots.validation import require_finite
 
-from ..objective import ObjectiveError
+from ..terms.objective import ObjectiveError
 from .files import (
     TrajectoryArrays,
     estimate_missing,

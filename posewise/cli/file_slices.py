@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from posewise.objectives.problem_spec import ProblemSpec
+from posewise.objectives.problem.spec import ProblemSpec
 
 from .path_file import SAME_SLICE, PathFile
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from posewise.objectives import KOMO
-from posewise.objectives.problem_builder import make_avoidance
-from posewise.objectives.typing import Times
+from posewise.objectives.problem.builder import make_avoidance
+from posewise.objectives.terms.typing import Times
 from posewise.robots.config import Config
 
 from .yaml_entries import Entry, read_integer, read_names, shorten, to_python

@@ -12,8 +12,8 @@ from posewise.logic.bddl import ActivitySolution
 from posewise.logic.formulas.messages import format_predicate
 from posewise.logic.formulas.predicate import Predicate
 from posewise.objectives import Placement, Solution
-from posewise.objectives.objective import select_slices
 from posewise.objectives.placement.placement import GAP_CONSTRAINT
+from posewise.objectives.terms.objective import select_slices
 from posewise.robots.config import Config
 from posewise.robots.errors import PosewiseError
 

@@ -10,14 +10,14 @@ import numpy as np
 from posewise.logic.formulas.messages import format_predicate
 from posewise.objectives import KOMO, OT, Solution
 from posewise.objectives.checks.limits import LIMIT_TOLERANCE
-from posewise.objectives.objective_report import format_table
-from posewise.objectives.problem_spec import ProblemSpec, mode_sequence
-from posewise.objectives.solve.alternatives import resolve_alternatives
-from posewise.objectives.solve.deviations import (
+from posewise.objectives.problem.deviations import (
     bounded_objectives,
     deviations_of_steps,
 )
+from posewise.objectives.problem.spec import ProblemSpec, mode_sequence
+from posewise.objectives.solve.alternatives import resolve_alternatives
 from posewise.objectives.solve.given_path import given_path_as_solution
+from posewise.objectives.terms.objective_report import format_table
 from posewise.robots.config import Config
 from posewise.robots.errors import first_few
 

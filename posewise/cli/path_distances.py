@@ -20,7 +20,7 @@ from posewise.objectives.clearance.path_clearance import (
     PathClearance,
     path_clearance,
 )
-from posewise.objectives.problem_spec import ProblemSpec, mode_sequence
+from posewise.objectives.problem.spec import ProblemSpec, mode_sequence
 from posewise.robots.kinematics.forward import Kinematics
 
 from .file_slices import FileSlices

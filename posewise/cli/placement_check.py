@@ -9,9 +9,9 @@ import numpy as np
 from posewise.features import Feature
 from posewise.objectives import OT
 from posewise.objectives.checks.doubts import solution_doubts
-from posewise.objectives.interval import select_interval
 from posewise.objectives.presets.preset import Preset
-from posewise.objectives.problem_builder import feature_label
+from posewise.objectives.problem.builder import feature_label
+from posewise.objectives.terms.interval import select_interval
 from posewise.robots.array_files import read_npz
 from posewise.robots.config import Config
 from posewise.robots.errors import LoadError, first_few

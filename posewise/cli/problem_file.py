@@ -12,9 +12,9 @@ from posewise import presets
 from posewise.features import FS, Feature
 from posewise.logic.formulas.predicate import Predicate
 from posewise.objectives import KOMO, OT, MoveItProblem, Placement, Solution
-from posewise.objectives.interval import select_interval
 from posewise.objectives.placement import solve_placement
-from posewise.objectives.typing import Times
+from posewise.objectives.terms.interval import select_interval
+from posewise.objectives.terms.typing import Times
 from posewise.robots.config import Config
 from posewise.robots.errors import unknown_name
 from posewise.robots.loaders.dispatch import Packages

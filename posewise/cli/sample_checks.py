@@ -7,8 +7,8 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.objectives.checks.limits import LIMIT_TOLERANCE, looks_like_degrees
-from posewise.objectives.problem_spec import ProblemSpec
-from posewise.objectives.trajectory.stated_limits import stated_limits
+from posewise.objectives.problem.spec import ProblemSpec
+from posewise.objectives.problem.stated_limits import stated_limits
 from posewise.robots.config import Config
 
 from .path_file import PathFile

@@ -9,7 +9,7 @@ from time import sleep
 import numpy as np
 from jaxtyping import Float
 
-from posewise.objectives.problem_spec import mode_sequence
+from posewise.objectives.problem.spec import mode_sequence
 from posewise.objectives.solve.alternatives import resolve_alternatives
 from posewise.robots.config import Config
 from posewise.robots.errors import LoadError

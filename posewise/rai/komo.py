@@ -9,8 +9,8 @@ import numpy as np
 
 import posewise as pw
 from posewise.features.typing import Order, ScaleLike, TargetLike
-from posewise.objectives.problem_spec import initial_paths, mode_sequence
-from posewise.objectives.typing import ModeKind, Times
+from posewise.objectives.problem.spec import initial_paths, mode_sequence
+from posewise.objectives.terms.typing import ModeKind, Times
 from posewise.robots.kinematics.builder import topological_order
 from posewise.robots.typing import Frames, MatrixLike, VectorLike
 

@@ -10,7 +10,7 @@ import posewise as pw
 from posewise import FS, OT
 from posewise.compilation.compile_time import compiling, novelty, total_compile_seconds
 from posewise.objectives.preparation import surrounded
-from posewise.objectives.problem_spec import compile_chain
+from posewise.objectives.problem.spec import compile_chain
 
 
 def slider(bodies=(), joint="transX") -> pw.Config:

@@ -25,7 +25,7 @@ from posewise.compilation.single_kernel import (
     subprogram,
 )
 from posewise.compilation.synchronous_cpu import synchronous_cpu_device
-from posewise.objectives.problem_spec import compile_chain, initial_paths
+from posewise.objectives.problem.spec import compile_chain, initial_paths
 from posewise.solvers import Options
 from posewise.solvers.augmented_lagrangian import (
     compiles_in_parts,

@@ -13,7 +13,7 @@ from helpers.worlds import central_differences
 import posewise as pw
 import posewise.rai as ry
 from posewise import FS
-from posewise.objectives.problem_spec import compile_chain
+from posewise.objectives.problem.spec import compile_chain
 from posewise.robots import Frame, Geometry, Model
 
 UP = [1.0, 0, 0, 0]

@@ -8,7 +8,7 @@ from helpers.worlds import random_q, random_tree
 
 import posewise as pw
 from posewise import FS, OT
-from posewise.objectives.problem_spec import compile_chain
+from posewise.objectives.problem.spec import compile_chain
 
 VECTORS = [symbol for symbol in FS if symbol.symbol.vector_form is not None]
 FORMS = {

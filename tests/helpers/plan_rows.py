@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import posewise as pw
-from posewise.objectives.interval import select_interval
+from posewise.objectives.terms.interval import select_interval
 
 _VALUES: dict = {}
 

@@ -16,7 +16,7 @@ from posewise.objectives.chain.builder import without_slack
 from posewise.objectives.clearance.avoidance import CollisionAvoidance
 from posewise.objectives.clearance.certificate import Certificate, Shortfall
 from posewise.objectives.planning import planned_starts
-from posewise.objectives.problem_spec import compile_chain
+from posewise.objectives.problem.spec import compile_chain
 from posewise.objectives.solve import certified
 from posewise.objectives.solve.given_path import given_path_as_solution
 from posewise.robots.errors import ProblemWarning

@@ -6,7 +6,7 @@ import posewise as pw
 from posewise import FS, OT, ProblemWarning
 
 
-def blocked(symbol, frames=(), **options) -> pw.objectives.solution.Solution:
+def blocked(symbol, frames=(), **options) -> pw.Solution:
     """Return a path of a cart that ends within a wall, beside a distant ball."""
     C = pw.Config()
     C.add_frame("wall", position=[1, 0, 0], shape=pw.Box([0.2, 1, 1]))

@@ -8,7 +8,7 @@ import pytest
 import posewise as pw
 from posewise import FS, OT
 from posewise.collision import point_distance_and_normal
-from posewise.objectives.problem_spec import compile_chain, initial_paths, mode_sequence
+from posewise.objectives.problem.spec import compile_chain, initial_paths, mode_sequence
 from posewise.robots.contact.bodies import frame_bodies
 from posewise.robots.simulation.inertia import link_inertia
 from posewise.robots.world.contact_forces import (

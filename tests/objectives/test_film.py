@@ -9,7 +9,7 @@ from helpers.mode_worlds import pick_and_place
 import posewise as pw
 from posewise import ConfigError, ObjectiveError
 from posewise.objectives import Solution
-from posewise.objectives.problem_spec import mode_sequence
+from posewise.objectives.problem.spec import mode_sequence
 from posewise.robots.world.palette import body_colors
 from posewise.solvers import Status
 

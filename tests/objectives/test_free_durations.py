@@ -7,7 +7,7 @@ import pytest
 
 import posewise as pw
 from posewise import FS, OT, ObjectiveError, presets
-from posewise.objectives.problem_spec import compile_chain, initial_paths
+from posewise.objectives.problem.spec import compile_chain, initial_paths
 
 PANDA = np.array([2.175, 2.175, 2.175, 2.175, 2.61, 2.61, 2.61])
 

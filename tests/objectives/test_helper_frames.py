@@ -6,7 +6,7 @@ from helpers.mode_worlds import kitchen, pick_and_place, relative
 
 import posewise as pw
 from posewise import FS, OT, presets
-from posewise.objectives.problem_spec import initial_paths, mode_sequence
+from posewise.objectives.problem.spec import initial_paths, mode_sequence
 
 
 @pytest.mark.slow

@@ -10,9 +10,9 @@ from helpers.oracle import komo_scenes, reference, world
 
 import posewise as pw
 from posewise import FS, OT, Status
-from posewise.objectives.interval import select_interval
-from posewise.objectives.objective import select_slices
-from posewise.objectives.problem_spec import compile_chain, initial_paths
+from posewise.objectives.problem.spec import compile_chain, initial_paths
+from posewise.objectives.terms.interval import select_interval
+from posewise.objectives.terms.objective import select_slices
 from posewise.solvers import solve
 from posewise.solvers.residuals import expand_columns
 

@@ -8,7 +8,7 @@ from helpers.oracle import komo_scenes, world
 
 import posewise as pw
 from posewise import FS, OT
-from posewise.objectives.problem_spec import compile_chain, initial_paths, mode_sequence
+from posewise.objectives.problem.spec import compile_chain, initial_paths, mode_sequence
 
 
 @pytest.mark.long

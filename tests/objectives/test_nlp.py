@@ -7,7 +7,7 @@ from helpers.worlds import central_differences, random_tree
 import posewise as pw
 import posewise.rai as ry
 from posewise import FS, OT
-from posewise.objectives.nlp import _program
+from posewise.objectives.problem.nlp import _program
 
 optimize = pytest.importorskip("scipy.optimize", reason="JAX brings SciPy along")
 

@@ -10,9 +10,9 @@ from helpers.worlds import random_pose
 import posewise as pw
 from posewise import FS, OT, presets
 from posewise.objectives.checks.findings import find_problems
-from posewise.objectives.interval import SliceInterval
-from posewise.objectives.problem_spec import compile_chain, initial_paths
-from posewise.objectives.solve.waypoints import slerp
+from posewise.objectives.problem.spec import compile_chain, initial_paths
+from posewise.objectives.terms.interval import SliceInterval
+from posewise.objectives.trajectory.waypoints import slerp
 
 AXES = "xyz"
 X, Y, Z = np.eye(3)

@@ -5,7 +5,7 @@ import pytest
 
 import posewise as pw
 from posewise import FS, OT
-from posewise.objectives.problem_spec import states_before
+from posewise.objectives.problem.spec import states_before
 from posewise.robots.kinematics.transforms import quat_multiply
 
 

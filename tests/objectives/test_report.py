@@ -8,8 +8,8 @@ import pytest
 import posewise as pw
 from posewise import FS, OT
 from posewise.cli.output import _solution_data
-from posewise.objectives.objective import Objective
-from posewise.objectives.objective_report import (
+from posewise.objectives.terms.objective import Objective
+from posewise.objectives.terms.objective_report import (
     feature_unit,
     format_table,
     report_objective,

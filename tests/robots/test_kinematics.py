@@ -14,7 +14,7 @@ from helpers.worlds import (
 )
 
 import posewise as pw
-from posewise.objectives.solve.waypoints import slerp
+from posewise.objectives.trajectory.waypoints import slerp
 from posewise.robots.kinematics.joint_types import (
     joint_transform,
     neutral_value,

@@ -7,7 +7,7 @@ from helpers.worlds import central_differences
 
 import posewise as pw
 from posewise import FS, OT
-from posewise.objectives.problem_spec import compile_chain
+from posewise.objectives.problem.spec import compile_chain
 from posewise.robots.kinematics.transforms import quat_exp, quat_multiply
 
 TIGHT = dict(

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from posewise.objectives.interval import Slices
+from posewise.objectives.terms.interval import Slices
 from posewise.robots.config import Config
 
 from ...errors import PredicateError

@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from posewise.objectives.interval import Slices
+from posewise.objectives.terms.interval import Slices
 from posewise.robots.config import Config
 from posewise.robots.world.object_states import AMBIENT_TEMPERATURE
 

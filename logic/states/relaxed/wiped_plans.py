@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from posewise.features import Feature
-from posewise.objectives.interval import Slices
+from posewise.objectives.terms.interval import Slices
 from posewise.robots.config import Config
 
 from ...errors import PredicateError

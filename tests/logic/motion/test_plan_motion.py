@@ -23,7 +23,7 @@ from posewise.logic.motion import (
 from posewise.logic.motion.feasibility import out_of_reach
 from posewise.logic.motion.floating import stands_on_nothing
 from posewise.logic.motion.robot import find_robot
-from posewise.objectives.objective import ObjectiveError
+from posewise.objectives.terms.objective import ObjectiveError
 from posewise.robots.errors import ConfigError, ProblemWarning
 
 pytestmark = pytest.mark.long

@@ -6,7 +6,7 @@ from helpers.predicate_scenes import at, built_once
 
 import posewise as pw
 from posewise import PosewiseError, logic
-from posewise.objectives.problem_spec import initial_paths
+from posewise.objectives.problem.spec import initial_paths
 from posewise.robots.kinematics.transforms import quat_to_matrix
 
 SMALL = dict(size=40, resolution=0.1)

@@ -77,7 +77,7 @@ def rows_of(name: str):
     """The rows of a criterion as a function of a path that begins at rest."""
     C = gripper()
     objective = rostok.CriterionObjective(CRITERIA[name], "box", ROBOT, grasp_time=1.0)
-    interval = pw.objectives.interval.select_interval(
+    interval = pw.objectives.terms.interval.select_interval(
         None, SLICES, np.full(2 * SLICES, DT), "test"
     )
     parts = []

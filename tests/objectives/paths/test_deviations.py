@@ -9,7 +9,7 @@ import pytest
 
 import posewise as pw
 from posewise import FS, OT, ObjectiveError, Status
-from posewise.objectives.solve.deviations import PLACES_PER_STEP, deviations
+from posewise.objectives.problem.deviations import PLACES_PER_STEP, deviations
 from posewise.objectives.solve.given_path import given_path_as_solution
 from posewise.objectives.solve.refinement import refined_problem
 

@@ -5,7 +5,7 @@ import pytest
 
 import posewise as pw
 from posewise import FS, OT
-from posewise.objectives.problem_spec import compile_chain, initial_paths
+from posewise.objectives.problem.spec import compile_chain, initial_paths
 from posewise.objectives.solve import certified, goal_starts
 from posewise.objectives.solve.settings import make_settings
 

@@ -9,7 +9,7 @@ from posewise import FS, OT, ObjectiveError, Status
 from posewise.objectives.planning import rrt_connect
 from posewise.objectives.planning.free_space import free_space_with
 from posewise.objectives.planning.shortcuts import points_with_corners
-from posewise.objectives.problem_spec import (
+from posewise.objectives.problem.spec import (
     initial_paths,
     mode_sequence,
     required_distances,

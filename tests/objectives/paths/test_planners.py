@@ -12,7 +12,7 @@ from posewise.objectives.planning import plugged_search as plugged
 from posewise.objectives.planning.free_space import free_space_with
 from posewise.objectives.planning.planner import PlanningTask
 from posewise.objectives.planning.plugged_search import plugged_search
-from posewise.objectives.problem_spec import mode_sequence, required_distances
+from posewise.objectives.problem.spec import mode_sequence, required_distances
 from posewise.solvers.deadline import time_limit
 
 START, GOAL = np.array([-0.5, 0.0]), np.array([0.5, 0.0])

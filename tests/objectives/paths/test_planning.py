@@ -10,7 +10,7 @@ from posewise.objectives.planning import detours
 from posewise.objectives.planning.free_space import SPACING
 from posewise.objectives.planning.planned_starts import free_start, planned_path
 from posewise.objectives.planning.rrt_connect import MAX_ROUNDS, SearchResult
-from posewise.objectives.problem_spec import initial_paths, mode_sequence
+from posewise.objectives.problem.spec import initial_paths, mode_sequence
 from posewise.objectives.solve import certified
 
 RANGE = 2.0

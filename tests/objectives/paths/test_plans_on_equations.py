@@ -17,7 +17,7 @@ from posewise.objectives.planning.constrained_search import (
     walks,
 )
 from posewise.objectives.planning.free_space import FreeSpace, free_space_with
-from posewise.objectives.problem_spec import mode_sequence, required_distances
+from posewise.objectives.problem.spec import mode_sequence, required_distances
 from posewise.objectives.solve import planned_path
 from posewise.solvers.deadline import TimeLimitReached
 

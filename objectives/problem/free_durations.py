@@ -9,10 +9,10 @@ from posewise.features import FS, Feature
 from posewise.robots.typing import VectorLike
 from posewise.robots.validation import float_array, number
 
-from .chain.modes import HelperFrame
-from .objective import OT, Objective, ObjectiveError
-from .problem_builder import check_helper, checked_objective
-from .problem_spec import ProblemSpec
+from ..chain.modes import HelperFrame
+from ..terms.objective import OT, Objective, ObjectiveError
+from .builder import check_helper, checked_objective
+from .spec import ProblemSpec
 
 DURATION_RANGE = 10.0
 """Default bound of variable durations, over and under the initial ones (factor)."""

@@ -9,10 +9,10 @@ from posewise.robots.typing import FrameName
 from posewise.robots.visual.viewable_world import ViewableWorld
 from posewise.robots.visual.viewer import View
 
-from .viewing import animate_worlds, view_worlds
+from ..report.viewing import animate_worlds, view_worlds
 
 if TYPE_CHECKING:
-    from ..solution import Solution
+    from .solution import Solution
 
 CLEARANCE_RANGE = 0.1
 """Distance up to which the least clearance is told [m]; a larger one takes longer."""

@@ -11,8 +11,8 @@ from posewise.robots.kinematics.manifold import difference
 from ..chain.builder import RowLocation
 from ..chain.courses import Course
 from ..chain.groups import ChainData
-from ..objective import ObjectiveError
-from ..problem_spec import CompiledProblem, ProblemSpec
+from ..problem.spec import CompiledProblem, ProblemSpec
+from ..terms.objective import ObjectiveError
 from .record import SolveRecord
 
 MAX_PENALTY_GROWTH = 1e5

@@ -11,10 +11,10 @@ from posewise.robots.config import Config
 from posewise.robots.kinematics.periods import nearest_turn
 from posewise.robots.typing import VectorLike
 
-from ..komo import KOMO
-from ..objective import OT
-from ..solution import Solution
-from .motion import stop
+from .komo import KOMO
+from .presets.motion import stop
+from .solution.solution import Solution
+from .terms.objective import OT
 
 
 def setup_inverse_kinematics(C: Config, collisions: bool = True) -> KOMO:

@@ -7,8 +7,8 @@ from jaxtyping import Float
 
 from posewise.features.table import FS
 
-from ..objective import OT, Objective
-from ..problem_spec import ProblemSpec, mode_sequence
+from ..terms.objective import OT, Objective
+from .spec import ProblemSpec, mode_sequence
 
 ORDERS = {
     "velocity": (FS.velocityBounds, 1),

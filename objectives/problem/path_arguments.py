@@ -10,9 +10,9 @@ from posewise.robots.kinematics.manifold import difference
 from posewise.robots.typing import MatrixLike, VectorLike
 from posewise.robots.validation import float_array, require_finite
 
-from .objective import ObjectiveError
-from .problem_spec import ProblemSpec
-from .solve.waypoints import resample_path, waypoint_path
+from ..terms.objective import ObjectiveError
+from ..trajectory.waypoints import resample_path, waypoint_path
+from .spec import ProblemSpec
 
 
 def parse_path(

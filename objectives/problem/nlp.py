@@ -23,12 +23,12 @@ from posewise.robots.typing import MatrixLike, VectorLike
 from posewise.robots.validation import float_array
 from posewise.solvers import EQ, INEQ, SOS
 
-from .chain.builder import without_slack
-from .chain.groups import ChainData, FeatureBatch, FeatureGroup
-from .chain.modes import ModeSequence
-from .chain.problem import Chain
-from .objective import OT, ObjectiveError
-from .problem_spec import ProblemSpec, compile_chain, initial_paths, mode_sequence
+from ..chain.builder import without_slack
+from ..chain.groups import ChainData, FeatureBatch, FeatureGroup
+from ..chain.modes import ModeSequence
+from ..chain.problem import Chain
+from ..terms.objective import OT, ObjectiveError
+from .spec import ProblemSpec, compile_chain, initial_paths, mode_sequence
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -15,24 +15,24 @@ from posewise.robots.validation import integer, number
 from posewise.solvers import EQ, INEQ, Status
 from posewise.solvers.status import TO_CONTINUE
 
-from .chain.contact_forces import ContactForce
-from .chain.contact_paths import contact_forces_along_path
-from .chain.modes import ModeSequence, build_modes
-from .checks.clearances import start_within_margins
-from .checks.findings import certain_conflicts
-from .checks.hints import hints_on_violated
-from .checks.motion_time import needs_time
-from .checks.precision import coarse_coordinates
-from .checks.solution_doubts import overlap_doubts, path_doubts
-from .checks.units import METRES, lengths_beyond_metres
-from .clearance.avoidance import CollisionAvoidance
-from .clearance.certificate import Certificate
-from .clearance.motion_model import motion_parts
-from .clearance.path_clearance import PathClearance, path_clearance
-from .objective import OT, Objective, ObjectiveError
-from .objective_report import ObjectiveReport, format_table, report_objectives
-from .problem_spec import mode_sequence
-from .report.colliding_pairs import (
+from ..chain.contact_forces import ContactForce
+from ..chain.contact_paths import contact_forces_along_path
+from ..chain.modes import ModeSequence, build_modes
+from ..checks.clearances import start_within_margins
+from ..checks.findings import certain_conflicts
+from ..checks.hints import hints_on_violated
+from ..checks.motion_time import needs_time
+from ..checks.precision import coarse_coordinates
+from ..checks.solution_doubts import overlap_doubts, path_doubts
+from ..checks.units import METRES, lengths_beyond_metres
+from ..clearance.avoidance import CollisionAvoidance
+from ..clearance.certificate import Certificate
+from ..clearance.motion_model import motion_parts
+from ..clearance.path_clearance import PathClearance, path_clearance
+from ..problem.deviations import Deviation
+from ..problem.spec import mode_sequence
+from ..problem.stated_limits import stated_limits
+from ..report.colliding_pairs import (
     colliding_pairs,
     is_about_collisions,
     nearest_in_slices,
@@ -40,15 +40,15 @@ from .report.colliding_pairs import (
     own_links_too_near,
     pairs_between_slices,
 )
-from .report.deviations import deviation_lines, deviations_between_slices
-from .solve.deviations import Deviation
-from .solve.record import SolveRecord
-from .solve.sensitivity import Sensitivity, solution_sensitivity
-from .solve.subproblem import phase_problem
-from .solve.warm_start import WarmStart
-from .trajectory.played_path import PlayedPath
-from .trajectory.stated_limits import stated_limits
-from .trajectory.trajectory import Trajectory
+from ..report.deviations import deviation_lines, deviations_between_slices
+from ..terms.objective import OT, Objective, ObjectiveError
+from ..terms.objective_report import ObjectiveReport, format_table, report_objectives
+from ..trajectory.played_path import PlayedPath
+from ..trajectory.trajectory import Trajectory
+from .record import SolveRecord
+from .sensitivity import Sensitivity, solution_sensitivity
+from .subproblem import phase_problem
+from .warm_start import WarmStart
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -464,7 +464,7 @@ class Solution:
         Raises:
             ImportError: without matplotlib; names the extra.
         """
-        from .report.plotting import plot_path
+        from ..report.plotting import plot_path
 
         status = self.status.name.lower().replace("_", " ")
         return plot_path(
@@ -497,7 +497,7 @@ class Solution:
             ObjectiveError: for slices that do not exist, or a wrong view.
             ConfigError: for unknown frames, with near matches.
         """
-        from .report.filming import film_slices, film_worlds
+        from ..report.filming import film_slices, film_worlds
 
         chosen = film_slices(slices, len(self.x))
         return film_worlds(
@@ -524,7 +524,7 @@ class Solution:
         Raises:
             ImportError: without viser; names the extra.
         """
-        from .report.viewing import view_worlds
+        from ..report.viewing import view_worlds
 
         worlds = [self.world_at(t) for t in range(len(self.x))]
         return view_worlds(worlds, self.tau, browser)

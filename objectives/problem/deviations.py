@@ -17,9 +17,9 @@ from posewise.robots.kinematics.manifold import difference, integrate
 
 from ..chain.builder import build_chain, without_slack
 from ..chain.modes import ModeSequence
-from ..objective import Objective
-from ..objective_report import row_factors, violations
-from ..problem_spec import CompiledProblem, ProblemSpec, mode_sequence, whole_path
+from ..terms.objective import Objective
+from ..terms.objective_report import row_factors, violations
+from .spec import CompiledProblem, ProblemSpec, mode_sequence, whole_path
 
 PLACES_PER_STEP = 15
 """Number of places between two slices at which rows are measured (count), at equal

@@ -9,9 +9,9 @@ from ..chain.builder import RowLocation
 from ..chain.groups import ChainData
 from ..chain.problem import Chain
 from ..clearance.certificate import Certificate
-from ..objective import Objective
-from ..problem_spec import ProblemSpec, mode_sequence
-from .deviations import Deviation
+from ..problem.deviations import Deviation
+from ..problem.spec import ProblemSpec, mode_sequence
+from ..terms.objective import Objective
 
 
 class SolveRecord(NamedTuple):

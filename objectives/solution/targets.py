@@ -7,8 +7,8 @@ import jax.numpy as jnp
 
 from ..chain.builder import RowLocation
 from ..chain.groups import ChainData, FeatureBatch
-from ..objective import Objective, ObjectiveError
-from ..problem_spec import ProblemSpec
+from ..problem.spec import ProblemSpec
+from ..terms.objective import Objective, ObjectiveError
 
 
 def objective_index(spec: ProblemSpec, wrt: Objective) -> int:

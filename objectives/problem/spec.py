@@ -13,18 +13,18 @@ from posewise.robots.config import Config
 from posewise.robots.contact.world_scale import WorldScale
 from posewise.robots.kinematics.manifold import integrate
 
-from .chain.builder import RowLocation, build_chain
-from .chain.contact_forces import ActiveContact
-from .chain.courses import Course, set_course_state, set_courses
-from .chain.groups import ChainData
-from .chain.modes import HelperFrame, ModeSequence, ModeSwitch, build_modes
-from .chain.problem import Chain
-from .clearance.avoidance import CollisionAvoidance
-from .clearance.certificate import Certificate, certify
-from .clearance.motion_model import MotionPart, motion_parts
-from .interval import AddedConstraint, Choice
-from .objective import Objective, ObjectiveError
-from .solve.starts import sample_initial_paths
+from ..chain.builder import RowLocation, build_chain
+from ..chain.contact_forces import ActiveContact
+from ..chain.courses import Course, set_course_state, set_courses
+from ..chain.groups import ChainData
+from ..chain.modes import HelperFrame, ModeSequence, ModeSwitch, build_modes
+from ..chain.problem import Chain
+from ..clearance.avoidance import CollisionAvoidance
+from ..clearance.certificate import Certificate, certify
+from ..clearance.motion_model import MotionPart, motion_parts
+from ..terms.interval import AddedConstraint, Choice
+from ..terms.objective import Objective, ObjectiveError
+from .random_paths import sample_initial_paths
 
 T_co = TypeVar("T_co")
 PathSampler = Callable[[int, int], Float[np.ndarray, "count T nq"]]

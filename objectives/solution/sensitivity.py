@@ -16,8 +16,8 @@ from posewise.robots.typing import FrameName
 from posewise.solvers.sensitivity import polish_with_curvature, solution_tangent
 
 from ..chain.groups import ChainData
-from ..objective import Objective, ObjectiveError
-from ..problem_spec import compile_chain, mode_sequence
+from ..problem.spec import compile_chain, mode_sequence
+from ..terms.objective import Objective, ObjectiveError
 from .record import SolveRecord
 from .targets import objective_index, with_target
 

@@ -6,8 +6,8 @@ from jaxtyping import Float
 from posewise.robots.config import Config
 from posewise.robots.validation import integer
 
-from ..objective import ObjectiveError
-from ..problem_spec import ProblemSpec, mode_sequence
+from ..problem.spec import ProblemSpec, mode_sequence
+from ..terms.objective import ObjectiveError
 
 
 def phase_problem(

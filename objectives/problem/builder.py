@@ -14,28 +14,28 @@ from posewise.robots.config import Config
 from posewise.robots.typing import FrameName, Frames, MatrixLike, VectorLike
 from posewise.robots.validation import float_array, integer, number, require_finite
 
-from .chain.contact_forces import ActiveContact, activate_contact
-from .chain.courses import Course, make_course
-from .chain.modes import HelperFrame, ModeSwitch, build_modes
-from .clearance.avoidance import AllowedContact, CollisionAvoidance
-from .interval import (
+from ..chain.contact_forces import ActiveContact, activate_contact
+from ..chain.courses import Course, make_course
+from ..chain.modes import HelperFrame, ModeSwitch, build_modes
+from ..clearance.avoidance import AllowedContact, CollisionAvoidance
+from ..presets.contact_constraints import (
+    contact_constraints,
+    force_unit,
+    friction_coefficient,
+)
+from ..presets.motion_limits import motion_limits
+from ..presets.preset import Preset
+from ..terms.interval import (
     ResolvedAlternative,
     SliceInterval,
     SupportsObjectives,
     alternatives_of,
     select_interval,
 )
-from .objective import OT, Objective, ObjectiveError, select_slices
-from .presets.contact_constraints import (
-    contact_constraints,
-    force_unit,
-    friction_coefficient,
-)
-from .presets.motion_limits import motion_limits
-from .presets.preset import Preset
-from .problem_spec import ProblemSpec, mode_sequence
-from .solve.deviations import enclosed_segments
-from .typing import Slices, Times
+from ..terms.objective import OT, Objective, ObjectiveError, select_slices
+from ..terms.typing import Slices, Times
+from .deviations import enclosed_segments
+from .spec import ProblemSpec, mode_sequence
 
 MAX_SLICES = 1_000_000
 """Largest number of slices of a path; more are taken for a mistake."""

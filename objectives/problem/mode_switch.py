@@ -11,9 +11,9 @@ from posewise.robots.contact.hands import subtree_indices
 from posewise.robots.errors import ProblemWarning
 
 from ..chain.modes import ModeSwitch
-from ..objective import OT, Objective, ObjectiveError, select_slices
-from ..problem_spec import ProblemSpec
-from ..typing import Times
+from ..terms.objective import OT, Objective, ObjectiveError, select_slices
+from ..terms.typing import Times
+from .spec import ProblemSpec
 
 
 def make_mode_switch(

@@ -1,0 +1,1 @@
+"""Path problems as values: what is asked, built from objectives and presets."""

@@ -1,0 +1,1 @@
+"""Solutions, their derivatives, and problems that begin at one."""
