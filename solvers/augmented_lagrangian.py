@@ -129,8 +129,7 @@ def extract_result(options: Options, s: SolverState) -> Result:
     """Return the result of a state, INTERRUPTED if the loop is only paused."""
     residuals = s.iterate.residuals
     violation = max_violation(residuals)
-    # The solver's tolerance is a tenth of that of solutions; see `KOMO.solve`.
-    is_feasible = violation <= 10 * options.tolerance
+    is_feasible = violation <= options.feasibility_tolerance
     reached_limit = s.counter.iterations >= options.max_iterations
     is_unsolved = (s.status == int(Status.INTERRUPTED)) & reached_limit
     status = jnp.where(is_unsolved, int(Status.ITERATION_LIMIT), s.status)

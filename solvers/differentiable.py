@@ -99,8 +99,7 @@ def _polish_best(
     If that does not succeed, x stays the solver's, and the optimum's residual is
     infinite.
     """
-    # The solver's tolerance is a tenth of that of solutions; see `KOMO.solve`.
-    tolerance = 10 * options.tolerance
+    tolerance = options.feasibility_tolerance
     worst = jnp.where(results.violation <= tolerance, 0.0, results.violation)
     worst = jnp.where(jnp.isfinite(worst), worst, jnp.inf)
     cost = jnp.where(worst == jnp.min(worst), results.cost, jnp.inf)

@@ -20,6 +20,7 @@ from posewise.compilation.progress import write_line
 from .augmented_lagrangian import NEWTON, Result, initial_state, resume_compiled, solve
 from .chain_problem import ChainProblem
 from .deadline import check_deadline
+from .memo import Memo
 from .options import Options
 from .state import SolverState
 from .status import Status
@@ -35,6 +36,12 @@ REPORT_INTERVAL = 2.0
 MIN_ROUND_SECONDS = 0.25
 """Duration below which the next round has twice as many iterations [s]. Longer rounds
 have less overhead, but delay reports and interrupts."""
+
+MAX_PROBLEMS = 64
+"""Number of problems whose arrays are kept, the last used (count). Fewer are made again
+more often."""
+_ZERO_MULTIPLIERS: Memo[np.ndarray] = Memo(MAX_PROBLEMS)
+_EMPTY_STATES: Memo[Any] = Memo(MAX_PROBLEMS)
 
 
 class Progress(NamedTuple):
@@ -129,9 +136,11 @@ def solve_interruptible(
         return solve(problem, data, x, options, multipliers)
     # A fresh solve replaces the state that it is given, so one empty state of the right
     # shapes serves all solves of a problem.
-    slot = _empty_state_slot(problem, x.dtype)
-    if not slot:
-        slot.append(jax.device_put(pack(empty_state(problem, data, x, options), np)))
+    # Making one takes a millisecond.
+    begin = _EMPTY_STATES.get(
+        (problem, x.dtype),
+        lambda: jax.device_put(pack(empty_state(problem, data, x, options), np)),
+    )
 
     def run_round(state: Any, is_fresh: bool, iterations: int) -> tuple[Any, Result]:
         state, out = resume_compiled(
@@ -140,7 +149,7 @@ def solve_interruptible(
         return state, fetch(out)
 
     iterations = max(FIRST_ROUND_WORK // size, 1)
-    return run_in_rounds(run_round, slot[0], iterations, on_progress)
+    return run_in_rounds(run_round, begin, iterations, on_progress)
 
 
 def empty_state(
@@ -156,29 +165,18 @@ def zero_multipliers(
     problem: ChainProblem, data: PyTree, x: Float[jax.Array | np.ndarray, "T nq"]
 ) -> Float[np.ndarray, " N"]:
     """Return a zero for each row."""
-    slot = _zero_multipliers_slot(problem, x.dtype)
-    if not slot:
+
+    def zeros() -> np.ndarray:
         rows = [np.prod(b.y.shape, dtype=int) for b in problem.shapes(data, x)]
-        slot.append(np.zeros(int(np.sum(rows)), x.dtype))
-    return slot[0]
+        return np.zeros(int(np.sum(rows)), x.dtype)
+
+    return _ZERO_MULTIPLIERS.get((problem, x.dtype), zeros)
 
 
-@lru_cache(maxsize=64)
-def _zero_multipliers_slot(problem: Any, dtype: Any) -> list[np.ndarray]:
-    """Return a list that holds the zeros of a problem, once its rows are counted."""
-    return []
-
-
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=MAX_PROBLEMS)
 def _options_as_arrays(options: Options, dtype: Any) -> Options:
     """Return the same object for equal options, because packing is cached by object."""
     return jax.tree.map(lambda v: np.asarray(v, dtype), options)
-
-
-@lru_cache(maxsize=64)
-def _empty_state_slot(problem: Any, dtype: Any) -> list[Any]:
-    """Return a list that holds an empty state, once one is made (a millisecond)."""
-    return []
 
 
 def run_in_rounds(

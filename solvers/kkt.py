@@ -15,12 +15,11 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Bool, Float
 
-from .banded import solve_banded
+from .bordered_matrix import BorderedMatrix, TangentVector
 from .linear_system import (
     NewtonSystem,
     VariablePartition,
     assemble,
-    join_columns,
     partition_variables,
 )
 from .merit import LagrangianTerms
@@ -31,68 +30,6 @@ MAX_REFINEMENTS = 50
 MIN_RELATIVE_ROW_LENGTH = 0.03
 """Length, relative to the longest row of A, below which rows count as that long. Higher
 values weigh short rows less."""
-
-
-class TangentVector(NamedTuple):
-    """A tangent vector that has each shared variable once."""
-
-    local: Float[jax.Array, "T local"]
-    shared: Float[jax.Array, " shared"]
-
-
-class BorderedMatrix(NamedTuple):
-    """A symmetric matrix over tangent vectors."""
-
-    bands: tuple[Float[jax.Array, "T local local"], ...]
-    """`[d][t]` is the block of slices (t, t - d)."""
-    border: Float[jax.Array, "T local shared"]
-    corner: Float[jax.Array, "shared shared"]
-
-    def multiply(self, v: TangentVector) -> TangentVector:
-        """Return the product with a vector."""
-        local = _multiply_banded(self.bands, v.local) + self.border @ v.shared
-        shared = jnp.einsum("tis,ti->s", self.border, v.local)
-        return TangentVector(local, shared + self.corner @ v.shared)
-
-    def diagonal(self) -> TangentVector:
-        """Return the diagonal."""
-        local = jnp.diagonal(self.bands[0], axis1=1, axis2=2)
-        return TangentVector(local, jnp.diagonal(self.corner))
-
-    def restrict(
-        self, free: TangentVector, diagonal: TangentVector
-    ) -> "BorderedMatrix":
-        """Set rows and columns that are not free to zero, and add a diagonal."""
-        # Rolled along the slices by d, `free` of slice t - d stands beside the block
-        # of the slices (t, t - d).
-        bands = [
-            band * free.local[:, :, None] * jnp.roll(free.local, d, 0)[:, None, :]
-            for d, band in enumerate(self.bands)
-        ]
-        eye = jnp.eye(free.local.shape[1], dtype=free.local.dtype)
-        bands[0] += diagonal.local[:, :, None] * eye
-        border = self.border * free.local[:, :, None] * free.shared
-        corner = self.corner * free.shared[:, None] * free.shared
-        corner += jnp.diag(diagonal.shared)
-        return BorderedMatrix(tuple(bands), border, corner)
-
-    def solve(self, b: TangentVector) -> TangentVector:
-        """Solve for the vector with the product b.
-
-        The result is NaN if the matrix is not positive definite.
-        """
-        if not b.shared.size:
-            x = solve_banded(self.bands, b.local[..., None])[..., 0]
-            return TangentVector(x, b.shared)
-        # Block elimination: the border is solved as further right-hand sides, and the
-        # Schur complement D - Cᵀ B⁻¹ C is left for the shared variables.
-        rhs = jnp.concatenate([b.local[..., None], self.border], -1)
-        solved = solve_banded(self.bands, rhs)
-        reduced = jnp.einsum("tis,tik->sk", self.border, solved)
-        schur = self.corner - reduced[:, 1:]
-        b_shared = (b.shared - reduced[:, 0])[None, :, None]
-        shared = solve_banded([schur[None]], b_shared)[0, :, 0]
-        return TangentVector(solved[..., 0] - solved[..., 1:] @ shared, shared)
 
 
 class RowJacobian(NamedTuple):
@@ -135,12 +72,11 @@ class KKTSystem:
 
     def split(self, v: jax.Array) -> TangentVector:
         """Return a vector (T, nv), equal in all slices of shared columns, as parts."""
-        v = jnp.asarray(v, self.hessian.corner.dtype)
-        return TangentVector(v[:, self.partition.local], v[0, self.partition.shared])
+        return self.partition.split(jnp.asarray(v, self.hessian.corner.dtype))
 
     def join(self, v: TangentVector) -> Float[jax.Array, "T nv"]:
         """Return a vector (T, nv) from its parts."""
-        return join_columns(v.local, v.shared, self.partition)
+        return self.partition.join(v)
 
     def undefined_unless(self, is_defined: jax.Array) -> "KKTSystem":
         """Return a system whose solutions are NaN in all unknowns unless `is_defined`.
@@ -244,9 +180,7 @@ class KKTSystem:
         pairs = zip(self.active, lengths, strict=True)
         # ω is the same for rows of unit length, so that scaling a row changes nothing.
         weights = tuple(jnp.where(a, penalty / length**2, 0.0) for a, length in pairs)
-        rows = self._assemble(weights)
-        row_matrix = BorderedMatrix(rows.bands, rows.border, rows.corner)
-        matrix = jax.tree.map(jnp.add, self.hessian, row_matrix)
+        matrix = jax.tree.map(jnp.add, self.hessian, self._assemble(weights).hessian)
         diagonal = jax.tree.map(lambda free: jnp.where(free > 0, shift, h), self.free)
         return matrix.restrict(self.free, diagonal), weights, shift
 
@@ -380,13 +314,3 @@ def _multiply_elementwise(a: TangentVector, b: TangentVector) -> TangentVector:
 def _max_norm(v: TangentVector) -> jax.Array:
     local, shared = (jnp.max(jnp.abs(a), initial=0.0) for a in v)
     return jnp.maximum(local, shared)
-
-
-def _multiply_banded(bands: tuple[jax.Array, ...], delta: jax.Array) -> jax.Array:
-    T = len(delta)
-    total = jnp.einsum("tij,tj->ti", bands[0], delta)
-    # Each block below the diagonal also acts transposed above it.
-    for d in range(1, min(len(bands), T)):
-        total = total.at[d:].add(jnp.einsum("tij,tj->ti", bands[d][d:], delta[:-d]))
-        total = total.at[:-d].add(jnp.einsum("tij,ti->tj", bands[d][d:], delta[d:]))
-    return total

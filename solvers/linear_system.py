@@ -1,10 +1,4 @@
-"""Linear system of one step: bands over the slices, bordered by shared columns.
-
-Most columns of the tangent space belong to one slice and couple only neighbouring
-slices, so that the Gauss–Newton matrix of a path is banded (Toussaint 2014, KOMO).
-Shared columns are one variable for all slices; they border the banded matrix, which
-stays positive definite, and are eliminated by its Schur complement.
-"""
+"""Linear system of one step: the Gauss–Newton matrix and gradient of all rows."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -22,7 +16,7 @@ from posewise.compilation.compaction import (
 )
 from posewise.compilation.precision import full_matmul_precision
 
-from .banded import solve_banded
+from .bordered_matrix import BorderedMatrix, TangentVector
 from .merit import LagrangianTerms
 from .residuals import ResidualBlock, merge_like_blocks, unflatten
 
@@ -43,6 +37,19 @@ class VariablePartition(NamedTuple):
         """Select the local columns on the last axis."""
         return a[..., self.local] if len(self.shared) else a
 
+    def split(self, v: Float[jax.Array, "T nv"]) -> TangentVector:
+        """Return a vector that is equal in all slices of shared columns, as parts."""
+        return TangentVector(self.local_columns(v), v[0, self.shared])
+
+    def join(self, v: TangentVector) -> Float[jax.Array, "T nv"]:
+        """Return a vector from its parts, shared ones repeated in all slices."""
+        if not len(self.shared):
+            return v.local
+        # The inverse permutation brings columns back into their order.
+        repeated = jnp.broadcast_to(v.shared, (len(v.local), len(v.shared)))
+        order = np.argsort(np.concatenate([self.local, self.shared]))
+        return jnp.concatenate([v.local, repeated], -1)[:, order]
+
 
 class NewtonSystem(NamedTuple):
     """Gauss–Newton matrix H = Jᵀ W J and gradient g = Jᵀ w of the merit.
@@ -52,10 +59,7 @@ class NewtonSystem(NamedTuple):
 
     gradient: Float[jax.Array, "T nv"]
     """In shared columns every slice has the sum over all slices."""
-    bands: tuple[Float[jax.Array, "T local local"], ...]
-    """`[d][t]` is the block of slices (t, t - d); meaningless for t < d."""
-    border: Float[jax.Array, "T local shared"]
-    corner: Float[jax.Array, "shared shared"]
+    hessian: BorderedMatrix
 
 
 def partition_variables(nv: int, shared: tuple[int, ...]) -> VariablePartition:
@@ -113,7 +117,8 @@ def assemble(
             g_shared += rows.slope @ J_shared
             corner += (rows.curvature[:, None] * J_shared).T @ J_shared
     g, bands, border = jax.tree.map(lambda a: a[order:], sums)
-    return NewtonSystem(join_columns(g, g_shared, partition), bands, border, corner)
+    gradient = partition.join(TangentVector(g, g_shared))
+    return NewtonSystem(gradient, BorderedMatrix(bands, border, corner))
 
 
 class _MergedRows(NamedTuple):
@@ -281,41 +286,15 @@ def newton_step(
     """
     free = 1.0 - fixed_mask.astype(system.gradient.dtype)
     g = system.gradient * free
-    free_local = partition.local_columns(free)
-    g_local = partition.local_columns(g)
+    parts = partition.split(free)
     # Rows and columns of fixed variables become those of the identity.
-    bands = [
-        band * (free_local[:, :, None] * jnp.roll(free_local, d, 0)[:, None, :])
-        for d, band in enumerate(system.bands)
-    ]
-    diagonal = jnp.where(free_local > 0, damping, 1.0)
-    eye = jnp.eye(len(partition.local), dtype=g.dtype)
-    bands[0] = bands[0] + diagonal[:, :, None] * eye
-    if not len(partition.shared):
-        delta = -solve_banded(bands, g_local[..., None])[..., 0]
-        delta_shared = jnp.zeros(0, g.dtype)
-    else:
-        # [B C; Cᵀ D] [δ; δ_s] = -[g; g_s] has the Schur complement D - Cᵀ B⁻¹ C:
-        # (D - Cᵀ B⁻¹ C) δ_s = Cᵀ B⁻¹ g - g_s
-        free_shared, g_shared = free[0, partition.shared], g[0, partition.shared]
-        border = system.border * free_local[:, :, None] * free_shared
-        corner = system.corner * free_shared[:, None] * free_shared
-        corner += jnp.diag(jnp.where(free_shared > 0, damping, 1.0))
-        rhs = jnp.concatenate([g_local[..., None], border], -1)
-        solved = solve_banded(bands, rhs)
-        reduced = _stack_slices(border).T @ _stack_slices(solved)
-        schur = corner - reduced[:, 1:]
-        delta_shared = -_solve_dense(schur, g_shared - reduced[:, 0])
-        delta = -solved[..., 0] - solved[..., 1:] @ delta_shared
-    step = join_columns(delta, delta_shared, partition)
+    diagonal = jax.tree.map(lambda f: jnp.where(f > 0, damping, 1.0), parts)
+    matrix = system.hessian.restrict(parts, diagonal)
+    step = -partition.join(matrix.solve(partition.split(g)))
     # As (H + damping I) δ = -g, -(g·δ + ½ δᵀHδ) = -½ (g·δ - damping δ·δ).
     counts = count_shared_once(g.shape, partition)
     predicted = -0.5 * jnp.sum(counts * step * (g - damping * step))
     return step, predicted
-
-
-def _stack_slices(a: Float[jax.Array, "T n m"]) -> Float[jax.Array, "Tn m"]:
-    return a.reshape(-1, a.shape[-1])
 
 
 def count_shared_once(
@@ -326,19 +305,3 @@ def count_shared_once(
     counts = np.ones(shape)
     counts[1:, partition.shared] = 0.0
     return counts
-
-
-def _solve_dense(H: jax.Array, b: jax.Array) -> jax.Array:
-    return solve_banded([H[None]], b[None, :, None])[0, :, 0]
-
-
-def join_columns(
-    local: jax.Array, shared: jax.Array, partition: VariablePartition
-) -> Float[jax.Array, "T nv"]:
-    """Return (T, nv) from local columns and shared ones, repeated in all slices."""
-    if not len(partition.shared):
-        return local
-    # The inverse permutation brings columns back into their order.
-    repeated = jnp.broadcast_to(shared, (len(local), len(shared)))
-    order = np.argsort(np.concatenate([partition.local, partition.shared]))
-    return jnp.concatenate([local, repeated], -1)[:, order]

@@ -12,7 +12,6 @@ On a mesh of devices each device has its share of the lanes and loops by itself.
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 import jax
@@ -35,6 +34,7 @@ from .augmented_lagrangian import Result, resume
 from .chain_problem import ChainProblem
 from .deadline import check_deadline
 from .interruptible import (
+    MAX_PROBLEMS,
     MIN_ROUND_SECONDS,
     NO_PROGRESS,
     Progress,
@@ -43,6 +43,7 @@ from .interruptible import (
     summarize_progress,
 )
 from .lane_schedule import IDLE_LANE, LaneSchedule, StartQueue
+from .memo import Memo
 from .options import Number, Options
 from .state import SolverState
 from .status import Status
@@ -58,6 +59,7 @@ MAX_ACCELERATOR_LANES = 4096
 SPECULATIVE_STARTS = 2
 """Number of starts that run at once for each solution that is asked for. Higher values
 find it sooner, but more of them turn out not to be needed."""
+_IDLE_STATES: Memo[SolverState] = Memo(MAX_PROBLEMS)
 
 
 @dataclass(frozen=True)
@@ -224,10 +226,11 @@ class _LaneProgram:
         pairs = zip(inputs.leaves, self.is_varied, strict=True)
         self.leaves = [a if v else put_sharded(mesh, False, a) for a, v in pairs]
         x = inputs.initial_paths[0]
-        slot = _idle_state_slot(inputs.problem, x.shape, x.dtype)
-        if not slot:
-            slot.append(empty_state(inputs.problem, inputs.first_data(), x, options))
-        self.idle_state: SolverState = slot[0]
+        # Making one takes 10 ms of tracing.
+        self.idle_state: SolverState = _IDLE_STATES.get(
+            (inputs.problem, x.shape, x.dtype),
+            lambda: empty_state(inputs.problem, inputs.first_data(), x, options),
+        )
         """State of a lane that has ended, as NumPy arrays."""
 
     def idle_lanes(self, lane_count: int) -> Any:
@@ -272,12 +275,6 @@ class _LaneProgram:
 
     def _shard(self, tree: Any) -> Any:
         return put_sharded(self.mesh, True, tree)
-
-
-@lru_cache(maxsize=64)
-def _idle_state_slot(problem: Any, shape: tuple[int, ...], dtype: Any) -> list[Any]:
-    """Return a list that holds an idle state, once one is made (10 ms of tracing)."""
-    return []
 
 
 def _advance_lanes(

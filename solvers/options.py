@@ -19,6 +19,9 @@ class Options:
 
     tolerance: Number = 1e-4
     """Largest violation at convergence, in scaled units."""
+    feasibility_tolerance: Number = 1e-3
+    """Largest violation of a result that counts as feasible, in scaled units; larger
+    than `tolerance`, so that a solve that ends early may still be feasible."""
     step_tolerance: Number = 1e-7
     """A step (max norm) below this ends a subproblem [rad, m]."""
     cost_tolerance: Number = 1e-7
@@ -57,9 +60,10 @@ class Options:
 
 
 class SolverOptions(TypedDict, total=False):
-    """Keywords that solves accept: the fields of `Options` except `tolerance`.
+    """Keywords that solves accept: the fields of `Options` except its tolerances.
 
-    Solves have a `tolerance` parameter, of which `Options.tolerance` is a tenth.
+    Solves have a `tolerance` parameter, which is `Options.feasibility_tolerance`;
+    `Options.tolerance` is a tenth of it.
     """
 
     step_tolerance: float

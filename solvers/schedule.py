@@ -107,7 +107,7 @@ def steer_penalty(
             accepts.
     """
     # Violations that count as feasible in solutions are nothing to keep to.
-    floor = (10 * options.tolerance) ** 2
+    floor = options.feasibility_tolerance**2
     # Compared with the largest of all iterates: a path that follows a curved constraint
     # violates it again and again, without harm.
     squares = squared_violation(lagrangian, both)

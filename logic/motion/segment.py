@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
-from posewise.objectives.solution.solution import Solution
 
 from posewise.features import FS
 from posewise.objectives.clearance.path_clearance import PathClearance
 from posewise.objectives.komo import KOMO
+from posewise.objectives.solution.solution import Solution
 from posewise.objectives.solve.stops import pass_on_stop
 from posewise.objectives.terms.objective import OT
 from posewise.robots.config import Config

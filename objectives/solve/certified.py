@@ -12,7 +12,6 @@ nothing is compiled again.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import lru_cache
 from threading import Thread
 from typing import NamedTuple
 
@@ -22,10 +21,9 @@ from jaxtyping import Float
 from posewise.solvers import EQ, Options, Result, Status, solve_interruptible
 from posewise.solvers.deadline import check_deadline
 from posewise.solvers.interruptible import ProgressCallback
+from posewise.solvers.memo import Memo
 
 from ..chain.groups import ChainData
-from ..chain.modes import ModeSequence
-from ..chain.problem import Chain
 from ..clearance.certificate import Certificate
 from ..clearance.interval_distances import interval_distances
 from ..planning.planned_starts import free_start, is_on_equations, planned_path
@@ -46,6 +44,12 @@ from .settings import SolveSettings
 MAX_EXCHANGES = 6
 """Number of times that rows change and a path is solved again (count). Few paths that
 fail six checks pass a later one."""
+MAX_MISS_RATIO = 10.0
+"""Violation over the tolerance up to which a path misses its goals by little [1].
+Higher values solve more paths again in vain."""
+_COMPILING: Memo[Thread] = Memo(64)
+"""The thread that compiles the check of a world, or the solver of a structure, or has.
+"""
 
 
 class CertifiedResult(NamedTuple):
@@ -116,10 +120,7 @@ def _compile_check(spec: ProblemSpec) -> None:
     """Begin to compile the check of paths, beside the program of the solver."""
     if not spec.is_certified:
         return
-    threads = _compiling_threads(mode_sequence(spec))
-    if not threads:
-        threads.append(Thread(target=_check_start, args=(spec,)))
-        threads[0].start()
+    _COMPILING.get(mode_sequence(spec), lambda: _started(_check_start, spec))
 
 
 @contextmanager
@@ -127,18 +128,24 @@ def _compiling_solver(
     compiled: CompiledProblem, path: Float[np.ndarray, "T nq"], options: Options
 ) -> Iterator[None]:
     """Compile the solver of a new structure beside what is done within."""
-    threads = _compiling_threads(compiled.chain)
-    if not threads:
-        x = np.asarray(path, compiled.data.prefix.dtype)
-        nothing = replace(options, max_iterations=0)
-        arguments = compiled.chain, compiled.data, x, nothing
-        threads.append(Thread(target=solve_interruptible, args=arguments))
-        threads[0].start()
+    x = np.asarray(path, compiled.data.prefix.dtype)
+    nothing = replace(options, max_iterations=0)
+    arguments = compiled.chain, compiled.data, x, nothing
+    thread = _COMPILING.get(
+        compiled.chain, lambda: _started(solve_interruptible, *arguments)
+    )
     try:
         yield
     finally:
         # Both use the state that solves of a problem share.
-        threads[0].join()
+        thread.join()
+
+
+def _started(function: Callable[..., object], *arguments: object) -> Thread:
+    """Return a thread that calls a function."""
+    thread = Thread(target=function, args=arguments)
+    thread.start()
+    return thread
 
 
 def _check_start(spec: ProblemSpec) -> None:
@@ -153,15 +160,10 @@ def _check_start(spec: ProblemSpec) -> None:
 def _check(spec: ProblemSpec, end: Result) -> Certificate | None:
     """Return the check of the path at which a solve ended."""
     if spec.is_certified:
-        for thread in _compiling_threads(mode_sequence(spec)):
+        thread = _COMPILING.find(mode_sequence(spec))
+        if thread is not None:
             thread.join()
     return certify_path(spec, np.asarray(end.x))
-
-
-@lru_cache(maxsize=64)
-def _compiling_threads(structure: ModeSequence | Chain) -> list[Thread]:
-    """Return the thread that compiles the check of a world, or the solver, or has."""
-    return []
 
 
 def _next_path(
@@ -250,13 +252,13 @@ def solve_certified(
     try:
         best = best._replace(certificate=_check(spec, end))
         for _ in range(MAX_EXCHANGES):
-            if not _is_worth_an_exchange(best, options.tolerance):
+            if not _is_worth_an_exchange(best, options.feasibility_tolerance):
                 break
             check_deadline()
             shortfalls = () if best.certificate is None else best.certificate.every
             data = tighten_rows(spec, compiled, best.data, shortfalls)
             again = solve_again(best, data)
-            if not _is_better(again, best, options.tolerance):
+            if not _is_better(again, best, options.feasibility_tolerance):
                 break
             best = again
         best = _towards_goals(spec, compiled, best, settings, solve_again)
@@ -269,7 +271,7 @@ def solve_certified(
 def _is_worth_an_exchange(best: CertifiedResult, tolerance: float) -> bool:
     """Return whether a path only misses distances that its rows do not ask for."""
     result, certificate, _ = best
-    is_near = result.violation <= 10 * tolerance
+    is_near = result.violation <= tolerance
     is_interrupted = int(result.status) == Status.INTERRUPTED
     is_kept = certificate is None or not certificate.every
     return bool(is_near and not is_interrupted and not is_kept)
@@ -285,7 +287,7 @@ def _is_better(again: CertifiedResult, best: CertifiedResult, tolerance: float) 
         return True
     if not best.certificate.is_kept:
         return True
-    is_near = again.result.violation <= 10 * tolerance
+    is_near = again.result.violation <= tolerance
     missing = (again.certificate.missing.sum(), best.certificate.missing.sum())
     return bool(is_near and again.certificate.is_kept and missing[0] < missing[1])
 
@@ -302,7 +304,7 @@ def _towards_goals(
     These aim at more than the margin, but goals may be a little inside of it. Where a
     path is certified and misses equations, rows ask for what is accepted only.
     """
-    is_near = best.result.violation <= 10 * settings.tolerance
+    is_near = best.result.violation <= MAX_MISS_RATIO * settings.tolerance
     is_interrupted = int(best.result.status) == Status.INTERRUPTED
     is_missed = _is_kept(best) and _misses_goals(compiled, settings, best)
     if is_interrupted or not (is_near and is_missed):

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from posewise.robots.errors import unknown_name
 from posewise.robots.validation import integer, number
-from posewise.solvers import Options
+from posewise.solvers import Options, SolverOptions
 
 from ..problem.spec import ProblemSpec
 from ..solution.warm_start import WarmStart
@@ -91,7 +91,7 @@ def make_settings(
             " a posewise.solvers.Progress."
         )
     tolerance = _positive("tolerance", tolerance)
-    known = Options.__dataclass_fields__
+    known = SolverOptions.__annotations__
     for option, value in options.items():
         if option not in known:
             names = [*ARGUMENTS, *known]
@@ -99,7 +99,8 @@ def make_settings(
         _positive(option, value)
     seed = integer("seed", seed, "an integer >= 0", lambda n: n >= 0, ObjectiveError)
     starts = integer("starts", starts, "at least 1", lambda n: n >= 1, ObjectiveError)
-    chosen = {"tolerance": 0.1 * tolerance, **options}
+    tolerances = {"tolerance": 0.1 * tolerance, "feasibility_tolerance": tolerance}
+    chosen = {**tolerances, **options}
     if "mu" in chosen:
         # A penalty that the user chose is meant for all starts.
         chosen.setdefault("alternate_start_penalty_factor", 1.0)

@@ -4,10 +4,10 @@ import sys
 
 import numpy as np
 import pytest
-from posewise.objectives.solution.solution import Solution
 
 import posewise as pw
 from posewise import FS, OT, ObjectiveError
+from posewise.objectives.solution.solution import Solution
 from posewise.objectives.trajectory.retiming import import_toppra, round_corners
 from posewise.objectives.trajectory.straight_path import StraightPath
 

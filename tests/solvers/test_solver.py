@@ -383,5 +383,8 @@ def test_overlaps_that_vanish_are_cut_off():
 
 
 def test_keywords_of_solves_are_the_options():
-    keywords = set(SolverOptions.__annotations__) | {"tolerance"}
+    keywords = set(SolverOptions.__annotations__) | {
+        "tolerance",
+        "feasibility_tolerance",
+    }
     assert keywords == {field.name for field in fields(Options)}
