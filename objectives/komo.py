@@ -7,6 +7,7 @@ inference" (2017).
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Literal, Unpack, overload
 
 import numpy as np
@@ -31,6 +32,7 @@ from posewise.solvers.options import SolverOptions
 from .chain.contact_forces import ActiveContact
 from .chain.modes import HelperFrame, ModeSwitch
 from .checks.findings import (
+    check_problem,
     warn_of_outdated_constraints,
     warn_of_problems,
     warn_of_problems_in_batch,
@@ -776,6 +778,27 @@ class KOMO:
                 settings,
                 lambda spec, findings: [plan_path(spec, settings, findings, plugged)],
             )
+
+    def check(self, tolerance: float = 1e-3) -> tuple[str, ...]:
+        """Return what is wrong or doubtful about this problem, without solving it.
+
+        Solves warn of most of it. Checked are joint limits and collisions of the start
+        and of goals, numbers that are very likely degrees, millimetres or of the wrong
+        sign, margins, the precision of numbers, and, which takes longest, what no path
+        can meet: targets out of reach, or too far for the time, and distances that no
+        joint changes.
+
+        Args:
+            tolerance: see `solve`.
+
+        Returns:
+            A sentence for each finding; none if there is nothing to say, which does
+            not prove that there is a solution.
+        """
+        settings = make_settings(self.spec, tolerance, False, {})
+        specs = resolve_alternatives(self.spec)
+        every = (check_problem(spec, settings.tolerance) for spec in specs)
+        return tuple(dict.fromkeys(chain.from_iterable(every)))
 
     def view(self, drag: Frames = (), browser: bool = True) -> "View":
         """Solve, show the path, and solve again while frames are dragged by the mouse.

@@ -36,7 +36,11 @@ MAX_FINDINGS = 3
 
 
 def find_problems(spec: ProblemSpec, tolerance: float) -> tuple[str, ...]:
-    """Return the findings on a problem; they are kept while it and its state stay.
+    """Return the findings on a problem, without those that need a failed solve.
+
+    Those on its state are kept while problem and state stay; the others while world,
+    objectives and tolerance do, so that a solve from another state looks at its state
+    only.
 
     Args:
         spec: the problem.
@@ -47,8 +51,17 @@ def find_problems(spec: ProblemSpec, tolerance: float) -> tuple[str, ...]:
         return ()
     C = spec.config
     parts = spec.objectives, spec.switches, spec.helpers, spec.contacts, spec.courses
-    key = (C.structure_key, C.origins_key, C.q.tobytes(), *parts, (tolerance,))
-    return spec.cache.findings.get(key, lambda: _find(spec, tolerance))
+    numbers = C.structure_key, C.origins_key, *parts, spec.avoidance, (tolerance,)
+    advice = spec.cache.advice.get(numbers, lambda: _advice(spec, tolerance))
+    state = (*numbers, C.q.tobytes())
+    return advice + spec.cache.findings.get(state, lambda: _on_state(spec, tolerance))
+
+
+def check_problem(spec: ProblemSpec, tolerance: float) -> tuple[str, ...]:
+    """Return all findings on a problem, also those that a solve has to fail for."""
+    findings = find_problems(spec, tolerance)
+    conflicts = () if spec.sampler else certain_conflicts(spec, tolerance)
+    return tuple(dict.fromkeys((*findings, *conflicts)))
 
 
 def warn_of_problems(spec: ProblemSpec, tolerance: float) -> tuple[str, ...]:
@@ -86,19 +99,28 @@ def warn_of_problems_in_batch(
         warnings.warn(text, ProblemWarning, stacklevel=3)
 
 
-def _find(spec: ProblemSpec, tolerance: float) -> tuple[str, ...]:
+def _advice(spec: ProblemSpec, tolerance: float) -> tuple[str, ...]:
+    """Return what is doubtful about the numbers of a world and its objectives."""
     return tuple(
         chain(
-            outdated_constraints(spec),
             likely_degrees(spec.config),
             likely_millimetres(spec),
             tolerance_below_precision(tolerance),
             coarse_coordinates(spec.config, tolerance, spec.objectives),
             doubtful_margins(spec),
             doubtful_signs((o.name, o.feature, o.type) for o in spec.objectives),
+            axes_of_other_length(spec, tolerance),
+        )
+    )
+
+
+def _on_state(spec: ProblemSpec, tolerance: float) -> tuple[str, ...]:
+    """Return what is wrong with the start, with goals, and with older constraints."""
+    return tuple(
+        chain(
+            outdated_constraints(spec),
             start_outside_of_limits(spec.config),
             goals_outside_of_limits(spec),
-            axes_of_other_length(spec, tolerance),
             collision_at_start(spec, tolerance),
             start_within_margins(spec),
             goals_in_collision(spec, tolerance),

@@ -65,6 +65,7 @@ class ProblemCache:
     compiled: LastResult[CompiledProblem] = field(default_factory=LastResult)
     limits: LastResult[np.ndarray] = field(default_factory=LastResult)
     initial_paths: LastResult[np.ndarray] = field(default_factory=LastResult)
+    advice: LastResult[tuple[str, ...]] = field(default_factory=LastResult)
     findings: LastResult[tuple[str, ...]] = field(default_factory=LastResult)
     scale: LastResult[WorldScale] = field(default_factory=LastResult)
     between: LastResult[CompiledProblem] = field(default_factory=LastResult)

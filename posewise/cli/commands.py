@@ -138,7 +138,7 @@ def run_prepare(options: Namespace) -> bool:
 
 
 def run_check(options: Namespace) -> bool:
-    """Check the predicates of a problem file, or a path; return whether all holds.
+    """Check the problem of a file, or a path; return whether all holds.
 
     Raises:
         PosewiseError: for invalid input, with file, line and key.
@@ -148,7 +148,9 @@ def run_check(options: Namespace) -> bool:
     require_suffixes(options)
     problem = read_input(options)
     if options.result is None:
-        return _report_result(output.check_predicates(problem), options.json)
+        if not problem.predicates:
+            options.failed = "the problem is doubtful"
+        return _report_result(output.check_problem(problem), options.json)
     options.failed = "not every check is passed"
     require_one_kind(problem)
     check = check_placements

@@ -133,9 +133,11 @@ features and predicates.
 """
 
 CHECK = f"""\
-Checks each predicate of a problem file exactly in the world of the file; the problem
-to solve is ignored. The output says for each predicate whether it holds (+) or not (-),
-and why. `posewise solve --help` describes the file. With place.yaml from there:
+Checks each predicate of a problem file exactly in the world of the file. The output
+says for each predicate whether it holds (+) or not (-), and why. Of a path problem it
+says what is wrong or doubtful before a solve: starts and goals outside of limits or in
+collision, numbers in another unit, targets out of reach. `posewise solve --help`
+describes the file. With place.yaml from there:
 
     posewise check place.yaml
 

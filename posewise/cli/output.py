@@ -18,7 +18,7 @@ from posewise.robots.config import Config
 from posewise.robots.errors import PosewiseError
 
 from .path_distances import ClearanceLine
-from .problem_file import ProblemFile, TimedPredicate
+from .problem_file import ProblemFile, TimedPredicate, make_path_problem
 
 GAP_OBJECTIVE = (
     "{feature: distance, frames: [a, b], target: -gap, type: ineq} to `objectives`"
@@ -53,23 +53,34 @@ class CommandResult:
     """Arrays for NPZ."""
 
 
-def check_predicates(problem: ProblemFile) -> CommandResult:
-    """Check the predicates exactly in the world of a problem file.
+def check_problem(problem: ProblemFile) -> CommandResult:
+    """Check the predicates exactly in the world of a problem file, and a path problem.
+
+    Without predicates the result is a success if there are no findings on the path
+    problem; otherwise it is one if all predicates hold.
 
     Raises:
-        ProblemError: without predicates, and for predicates that cannot be checked.
+        ProblemError: with neither, and for predicates that cannot be checked.
     """
-    if not problem.predicates:
+    if not problem.predicates and not problem.has_path:
         problem.top.fail("there are no predicates; list them: `predicates: [...]`.")
     checks = []
     for timed in problem.predicates:
         with timed.entry.locating_errors():
             checks.append(check_in_world(timed.predicate, problem.world))
     count = sum(bool(check.holds) for check in checks)
-    text = f"{count} of {len(checks)} predicates hold.\n{_check_lines(checks)}"
-    is_success = count == len(checks)
-    data = {"holds": is_success, **_check_data(checks)}
-    return CommandResult(is_success, text, data, {})
+    lines, is_success = [], count == len(checks)
+    if checks:
+        lines = [f"{count} of {len(checks)} predicates hold.", _check_lines(checks)]
+    findings: tuple[str, ...] = ()
+    if problem.has_path:
+        findings = make_path_problem(problem)[0].check()
+        is_success = is_success and not (findings and not checks)
+        count_text = "No findings" if not findings else f"Findings: {len(findings)}"
+        lines.append(f"{count_text} on the path problem, before a solve.")
+        lines += [f"- {finding}" for finding in findings]
+    data = {"holds": is_success, **_check_data(checks), "findings": [*findings]}
+    return CommandResult(is_success, "\n".join(lines), data, {})
 
 
 def summarize_path(

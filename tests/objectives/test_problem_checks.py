@@ -7,6 +7,7 @@ import pytest
 
 import posewise as pw
 from posewise import FS, OT, ProblemWarning, presets
+from posewise.objectives.checks import findings
 from posewise.objectives.checks.findings import find_problems
 from posewise.objectives.checks.reach import chain_reach
 
@@ -32,6 +33,27 @@ def motion(C: pw.Config, margin: float | None = 0.0, **options) -> pw.KOMO:
 
 def sentences(komo: pw.KOMO) -> list[str]:
     return list(find_problems(komo.spec, 1e-3))
+
+
+def test_a_problem_is_checked_without_a_solve():
+    komo = motion(cart(2.5))
+    (outside,) = komo.check()
+    assert "outside of its limits" in outside
+    komo.config.q = [-1.0]
+    assert komo.check() == ()
+    # No path meets this one, which a solve tells when it has failed.
+    komo.add_objective([1.0], FS.position, ["cart"], OT.eq, target=[9.0, 0, 0])
+    (finding,) = komo.check()
+    assert "cart" in finding and not sentences(komo)
+
+
+def test_another_state_is_looked_at_without_new_advice(monkeypatch):
+    komo = motion(cart(), margin=-0.3)
+    (margin,) = sentences(komo)
+    assert "may overlap" in margin
+    monkeypatch.setattr(findings, "doubtful_margins", lambda spec: 1 / 0)
+    komo.config.q = [2.5]
+    assert sentences(komo)[0] == margin and "outside" in sentences(komo)[1]
 
 
 # -- starts ----------------------------------------------------------------------------
