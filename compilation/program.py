@@ -1,21 +1,36 @@
 """The one function by which posewise compiles its programs."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
 from .plain_jit import PlainJit, uses_plain_jit
 from .single_kernel import StaticJit
 
+P = ParamSpec("P")
+R_co = TypeVar("R_co", covariant=True)
+
+
+class Program(Protocol[P, R_co]):
+    """A compiled function, with the signature of the function."""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
+        """Run the program, compiled if its static arguments or shapes are new."""
+        ...
+
+    def num_compilations(self) -> int:
+        """Return the number of programs that have been compiled."""
+        ...
+
 
 def compile_program(
-    fn: Callable[..., Any],
+    fn: Callable[P, R_co],
     *,
     num_static: int = 1,
     is_large: Callable[..., bool] = lambda *static: False,
     transform: Callable[..., Callable[..., Any]] = lambda run, *static: run,
     packs: Sequence[int] = (),
     fetches: bool = False,
-) -> StaticJit | PlainJit:
+) -> Program[P, R_co]:
     """Return a function that is compiled once for each value of its static arguments.
 
     On CPUs the program is one kernel where possible, because XLA otherwise spends most
@@ -39,5 +54,7 @@ def compile_program(
             it may be packed.
     """
     if uses_plain_jit():
-        return PlainJit(fn, num_static, transform, fetches)
-    return StaticJit(fn, num_static, is_large, transform, packs, fetches)
+        program: Any = PlainJit(fn, num_static, transform, fetches)
+    else:
+        program = StaticJit(fn, num_static, is_large, transform, packs, fetches)
+    return cast("Program[P, R_co]", program)

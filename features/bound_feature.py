@@ -33,6 +33,7 @@ from .linearized_feature import FeatureInputs
 from .pairs.tables import on_nodes
 from .scaling import apply_scale_and_target_to_linearization
 from .symbol import PERIOD, Symbol
+from .symbol_kinds import uses_kinematics
 
 MAX_SYMBOLS = 512
 """Number of symbols and orders whose programs are kept in a process, the last used
@@ -100,7 +101,7 @@ def compiled_linearization(symbol: Symbol, order: int) -> Callable[..., Any]:
             target,
             params.get(PERIOD),
         )
-        if symbol.input_kind == "joints":
+        if symbol.takes_joints:
             derivatives = out.dq
         else:
             derivatives = jnp.concatenate([out.force, out.moment], -1)
@@ -123,7 +124,7 @@ def assemble_jacobian(
     """Return the Jacobian (slices, rows, columns) of derivatives and joint twists."""
     K: Kinematics = C.tree.model.kinematics
     slices, rows = len(Q), len(derivatives)
-    if g.symbol.input_kind == "joints":
+    if g.symbol.takes_joints:
         J = np.zeros((slices, rows, K.nq))
         dq = derivatives.reshape(rows, slices, len(g.coordinates))
         J[:, :, g.coordinates] = dq.swapaxes(0, 1)
@@ -141,7 +142,7 @@ def assemble_jacobian(
 
 def infer_dim(symbol: Symbol, m: int, n: int, params: dict, C: Config) -> int:
     """Return the number of rows, found by tracing the function once for its inputs."""
-    if symbol.uses_kinematics:
+    if uses_kinematics(symbol):
         return _traced_dim(symbol, m, n, params, C.kinematics().for_programs())
     shapes = {k: jax.ShapeDtypeStruct(np.shape(v), v.dtype) for k, v in params.items()}
     return _known_dim(symbol, m, n, tuple(shapes.items()))

@@ -35,6 +35,7 @@ from .pairs.tables import (
 )
 from .safe_math import subgradient_weights
 from .symbol import Resolved, Symbol
+from .symbol_kinds import WorldSymbol
 
 MAX_COLLISION_SLACK = 0.03
 """Largest gap up to which a collision sum that is an inequality returns minus the gap
@@ -105,7 +106,7 @@ def collision_sum(
             0.0,
         )
 
-    return Symbol(
+    return WorldSymbol(
         accumulated_collisions,
         "accumulatedCollisions",
         frames=(0, None),
@@ -206,7 +207,7 @@ def _resolve_pairs(
     table, tree = table_of_frames(C.frames, pairs, margin), C.tree.model.layout.tree
     symbol, params = _pairs_symbol(fn, name, dim, table, tree)
     nodes = np.arange(len(tree.parents) + 1)
-    return symbol, nodes, params | smoothing_params(name, smoothing)
+    return Resolved(symbol, nodes, params | smoothing_params(name, smoothing))
 
 
 def pair_rows_symbol(
@@ -351,7 +352,7 @@ def collision_rows(
     return _linearize_rows(types, R, p, params)[0]
 
 
-PADDED_COLLISION_ROWS = Symbol(
+PADDED_COLLISION_ROWS = WorldSymbol(
     collision_rows,
     "collisionRows",
     frames=(0, None),

@@ -30,6 +30,7 @@ from .motions import PoseTuple
 from .parts import PartKinds, all_parts, posed_parts
 from .safe_math import norm, subgradient_weights
 from .symbol import Arrays, Pose, Resolved, Symbol, TracedArrays
+from .symbol_kinds import PoseSymbol
 
 Vector = Float[jax.Array, "3"]
 PartsOfPair: TypeAlias = tuple[PartKinds, PartKinds]
@@ -137,9 +138,9 @@ def contact_force(force: Pose, *, weight: Float[jax.Array, ""]) -> Vector:
     return weight * force.p
 
 
-_POINT = Symbol(point_of_attack, "contactPOA", frames=(2, 2), dim=3, unit="m")
-_FORCE = Symbol(contact_force, "contactForce", frames=(2, 2), dim=3, unit="N")
-_NO_CONTACT = Symbol(
+_POINT = PoseSymbol(point_of_attack, "contactPOA", frames=(2, 2), dim=3, unit="m")
+_FORCE = PoseSymbol(contact_force, "contactForce", frames=(2, 2), dim=3, unit="N")
+_NO_CONTACT = PoseSymbol(
     lambda a, b: jnp.zeros(3), "contactConstraints", frames=(2, 2), dim=3, unit="N"
 )
 
@@ -147,14 +148,16 @@ _NO_CONTACT = Symbol(
 def resolve_point(C: Config, frames: Sequence[FrameName]) -> Resolved:
     """Return the symbol of `point_of_attack` for a pair of frames."""
     e = _contact_force_of(C, frames, "contactPOA")
-    return _POINT, np.array([C.index(e.point)]), {"weight": np.array(float(e.active))}
+    return Resolved(
+        _POINT, np.array([C.index(e.point)]), {"weight": np.array(float(e.active))}
+    )
 
 
 def resolve_force(C: Config, frames: Sequence[FrameName]) -> Resolved:
     """Return the symbol of `contact_force` for a pair of frames."""
     e = _contact_force_of(C, frames, "contactForce")
     weight = np.array(_force_unit(e, frames) * e.active)
-    return _FORCE, np.array([C.index(e.force)]), {"weight": weight}
+    return Resolved(_FORCE, np.array([C.index(e.force)]), {"weight": weight})
 
 
 def contact_law_resolver(
@@ -167,7 +170,7 @@ def contact_law_resolver(
     ) -> Resolved:
         # This law is zero for pairs without a contact force; the others need one.
         if fn is tangential_force and _find_contact_force(C, frames) is None:
-            return _NO_CONTACT, np.array([C.index(f) for f in frames]), {}
+            return Resolved(_NO_CONTACT, np.array([C.index(f) for f in frames]), {})
         e = _contact_force_of(C, frames, name)
         side = np.array([-1.0, 1.0]) * [_has_surface(C, f) for f in frames]
         if not side.any():
@@ -186,7 +189,7 @@ def contact_law_resolver(
                 )
             arrays["friction"] = np.array(float(friction))
         places = np.array([C.index(f) for f in (*frames, e.point, e.force)])
-        return _law_symbol(fn, name, parts, dim, unit, window), places, arrays
+        return Resolved(_law_symbol(fn, name, parts, dim, unit, window), places, arrays)
 
     return resolve
 
@@ -248,7 +251,7 @@ def _law_symbol(
         return params["active"] * fn(push, old[:2], tau, *_friction_argument(params))
 
     run = moving if window else still
-    return Symbol(run, name, frames=(2, 2), dim=dim, unit=unit, window=window)
+    return PoseSymbol(run, name, frames=(2, 2), dim=dim, unit=unit, window=window)
 
 
 def _contact_state(

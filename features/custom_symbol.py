@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from textwrap import shorten
 from typing import Any
 from weakref import WeakValueDictionary
@@ -16,6 +16,7 @@ from posewise.robots.errors import ConfigError
 
 from .errors import FeatureError
 from .symbol import Pose, Symbol
+from .symbol_kinds import PoseSymbol
 from .typing import PoseFunction
 
 _SYMBOLS: WeakValueDictionary[tuple[TracedFunction, str], Symbol] = (
@@ -29,13 +30,15 @@ _TRACED: ContextVar[dict[tuple[Symbol, int], Symbol] | None] = ContextVar(
 """Symbols of what functions compute, within `tracing_once`."""
 
 
-def custom_symbol(fn: PoseFunction, frames: int) -> Symbol:
+class CustomSymbol(PoseSymbol):
+    """A user's function, which may read anything and is traced for each use."""
+
+
+def custom_symbol(fn: PoseFunction, frames: int) -> CustomSymbol:
     """Return the symbol of a user's function of poses."""
     name = getattr(fn, "__name__", "custom")
     # It may read any part of its poses.
-    return Symbol(
-        fn, name, frames=(frames, frames), is_custom=True, uses_quaternions=True
-    )
+    return CustomSymbol(fn, name, frames=(frames, frames), uses_quaternions=True)
 
 
 @contextmanager
@@ -91,7 +94,9 @@ def _trace(symbol: Symbol, frames: int) -> Symbol:
         raise FeatureError(
             f"{symbol.name}: the function returned shape {traced.shape}, expected (D,)."
         )
-    new = replace(symbol, fn=traced, dim=traced.shape[0], is_custom=False)
+    new = PoseSymbol(
+        traced, symbol.name, symbol.frames, traced.shape[0], uses_quaternions=True
+    )
     return _SYMBOLS.setdefault((traced, symbol.name), new)
 
 

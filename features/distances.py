@@ -56,7 +56,7 @@ def distance_resolver(
         # left to JAX.
         derived = (_LINEARIZE_NEG_DISTANCE, _as_pair_sum) if fn is neg_distance else ()
         symbol = pair_symbol(fn, name, types, dim, unit, *derived)
-        return symbol, np.array(indices), arrays
+        return Resolved(symbol, np.array(indices), arrays)
 
     return resolve
 

@@ -23,7 +23,8 @@ from .differences import backward_difference
 from .linearized_feature import FeatureInputs, LinearizedFeature
 from .pairs.sums import PairSumBatch, sum_near_pairs
 from .scaling import apply_scale_and_target
-from .symbol import PERIOD, Pose, Symbol
+from .symbol import PERIOD, Symbol
+from .symbol_kinds import StackSymbol
 
 
 def make_quaternions_continuous(quats: Array) -> Array:
@@ -59,9 +60,10 @@ def evaluate_symbol(
     total: Any = 0.0
     for s in range(d + 1):
         part = slice(s, s + symbol.window + 1)
-        args = (x.R[part], x.p[part], x.quaternion[part], x.q[part])
+        poses = x.R[part], x.p[part], x.quaternion[part]
         tau = x.tau[s : s + symbol.window]
-        total = total + coefficients[s] * _call_symbol(symbol, *args, tau, params, K)
+        window = FeatureInputs(*poses, x.q[part], tau)
+        total = total + coefficients[s] * symbol.evaluate(window, params, K)
     return jnp.asarray(total)
 
 
@@ -74,7 +76,7 @@ def linearize(
     K: Kinematics | None = None,
 ) -> LinearizedFeature:
     """Return φ of the given order with its wrenches, before target and scale."""
-    return _to_wrenches(symbol, x, *_differentiate(symbol, order, x, params, K))
+    return symbol.as_wrenches(x, *_differentiate(symbol, order, x, params, K))
 
 
 @full_matmul_precision
@@ -96,17 +98,18 @@ def linearize_batch(
         params_axis: axis of instances in params; None: all share them.
         K: kinematics, for symbols that use them.
     """
-    if symbol.value_and_wrenches is None or order:
+    wrenches = symbol.value_and_wrenches if isinstance(symbol, StackSymbol) else None
+    if wrenches is None or order:
 
         def differentiate(x: FeatureInputs, params: dict) -> tuple[jax.Array, ...]:
             return _differentiate(symbol, order, x, params, K)
 
         batch = jax.vmap(differentiate, (0, params_axis))(x, params)
-        return _to_wrenches(symbol, x, *batch)
+        return symbol.as_wrenches(x, *batch)
     # Symbols with derivatives handle a leading axis themselves: a sum over near pairs
     # has one loop over the pairs of all instances instead of one for each.
-    y, force, moment = symbol.value_and_wrenches(x.R[:, 0], x.p[:, 0], **params)
-    return _to_wrenches(symbol, x, y, force[:, :, None], moment[:, :, None])
+    y, force, moment = wrenches(x.R[:, 0], x.p[:, 0], **params)
+    return symbol.as_wrenches(x, y, force[:, :, None], moment[:, :, None])
 
 
 def is_pair_sum(symbol: Symbol, order: int, params: Container[str]) -> bool:
@@ -131,7 +134,7 @@ def linearize_pair_sums(
     ):
         y, force, moment = out
         linearized.append(
-            _to_wrenches(symbol, x, y, force[:, :, None], moment[:, :, None])
+            symbol.as_wrenches(x, y, force[:, :, None], moment[:, :, None])
         )
     return linearized
 
@@ -166,21 +169,8 @@ def _differentiate(
     d, w = order - symbol.window, symbol.window
     windows = np.arange(d + 1)[:, None] + np.arange(w + 1)
 
-    def one_window(R, p, quat, q, tau):
-        if symbol.value_and_wrenches is not None:
-            y, force, moment = symbol.value_and_wrenches(R[0], p[0], **params)
-            return y, force[:, None], moment[:, None]
-
-        def fn(R, p, quat, q):
-            y = _call_symbol(symbol, R, p, quat, q, tau, params, K)
-            return y, y
-
-        # Derivatives with respect to inputs that the function does not read would be
-        # arrays of zeros, which later steps would read and add nevertheless.
-        pose_arguments = (0, 1, 2) if symbol.uses_quaternions else (0, 1)
-        argnums = (3,) if symbol.input_kind == "joints" else pose_arguments
-        derivatives, y = jax.jacrev(fn, argnums=argnums, has_aux=True)(R, p, quat, q)
-        return y, *derivatives
+    def one_window(*inputs: jax.Array) -> tuple[jax.Array, ...]:
+        return symbol.differentiate(FeatureInputs(*inputs), params, K)
 
     if d == 0:
         return one_window(*x)
@@ -208,30 +198,6 @@ def _differentiate(
         return sum(padded)
 
     return jnp.tensordot(c, y, 1), *map(combine, slopes)
-
-
-def _to_wrenches(
-    symbol: Symbol, x: FeatureInputs, y: jax.Array, *slopes: jax.Array
-) -> LinearizedFeature:
-    """Return derivatives of `_differentiate` as wrenches, of one or many instances."""
-
-    def zeros(a: Array, axes: int) -> jax.Array:
-        return jnp.zeros((*y.shape, *a.shape[-axes:]), y.dtype)
-
-    if symbol.input_kind == "joints":
-        return LinearizedFeature(y, zeros(x.p, 3), zeros(x.p, 3), slopes[0])
-    if symbol.value_and_wrenches is not None:
-        force, moment = slopes
-        return LinearizedFeature(y, moment, force, zeros(x.q, 2))
-    # The new axis is that of the rows, which share the poses.
-    R, p, quat = x.R[..., None, :, :, :, :], x.p[..., None, :, :, :], x.quaternion
-    moment = _moment_from_pose_derivative(R, p, *slopes[:2])
-    if symbol.uses_quaternions:
-        moment = moment + _moment_from_quaternion_derivative(
-            quat[..., None, :, :, :], slopes[2]
-        )
-    # A translation of the frame changes p alone, so that the force is dφ/dp.
-    return LinearizedFeature(y, moment, slopes[1], zeros(x.q, 2))
 
 
 @full_matmul_precision
@@ -309,43 +275,3 @@ def differentiate_by_durations(
 
     differentiate = jax.vmap(jax.jacfwd(rows), (0, 0, params_axis, 0, 0))
     return differentiate(x.tau, x, params, scale, target)
-
-
-def _moment_from_pose_derivative(R, p, dR, dp) -> jax.Array:
-    """Return the derivative with respect to a rotation about the world's origin."""
-    # A rotation ω changes R by [ω]× R and p by [ω]× p, so the moment is the vector of
-    # M - Mᵀ with M = dR Rᵀ + dp pᵀ: (M₂₁ - M₁₂, M₀₂ - M₂₀, M₁₀ - M₀₁).
-    M = dR @ jnp.swapaxes(R, -1, -2) + dp[..., :, None] * p[..., None, :]
-    M = M - jnp.swapaxes(M, -1, -2)
-    return jnp.stack([M[..., 2, 1], M[..., 0, 2], M[..., 1, 0]], -1)
-
-
-def _moment_from_quaternion_derivative(quat, dquat) -> jax.Array:
-    """Return the part of the moment that acts through quaternions."""
-    # A rotation ω changes q by ½ (0, ω) ⊗ q; each tuple is a column of that product.
-    w, x, y, z = (quat[..., i] for i in range(4))
-    columns = [(-x, w, -z, y), (-y, z, w, -x), (-z, -y, x, w)]
-    components = [jnp.sum(dquat * jnp.stack(c, -1), -1) / 2 for c in columns]
-    return jnp.stack(components, -1)
-
-
-def _call_symbol(symbol: Symbol, R, p, quat, q, tau, params, K) -> jax.Array:
-    """Call the function of a symbol on the slices of one window."""
-    extra = {name: value for name, value in params.items() if name != PERIOD}
-    if symbol.takes_frame_stack:
-        return symbol.fn(R[0], p[0], **extra)
-    if symbol.input_kind == "joints":
-        slices = [q[i] for i in range(symbol.window + 1)]
-    else:
-        slices = [
-            tuple(Pose(R[i, j], p[i, j], quat[i, j]) for j in range(R.shape[1]))
-            for i in range(symbol.window + 1)
-        ]
-    if symbol.uses_kinematics:
-        extra["K"] = K
-    if symbol.window:
-        tau = tau[0] if symbol.window == 1 else tau
-        return jnp.atleast_1d(symbol.fn(*slices, tau=tau, **extra))
-    if symbol.input_kind == "joints":
-        return jnp.atleast_1d(symbol.fn(slices[0], **extra))
-    return jnp.atleast_1d(symbol.fn(*slices[0], **extra))

@@ -30,13 +30,14 @@ from .bound_feature import (
     compiled_linearization,
     infer_dim,
 )
-from .custom_symbol import custom_symbol, traced_symbol
+from .custom_symbol import CustomSymbol, custom_symbol, traced_symbol
 from .errors import FeatureError
 from .evaluate import evaluate_symbol, make_quaternions_continuous
 from .linearized_feature import FeatureInputs
 from .quaternion_targets import unit_target
 from .scaling import apply_scale_and_target
 from .symbol import PERIOD, Symbol
+from .symbol_kinds import PoseSymbol, uses_kinematics
 from .typing import (
     Coordinates,
     HasSymbol,
@@ -166,29 +167,14 @@ class Feature:
         Raises:
             FeatureError: for a function that fails, or returns no rows.
         """
-        if self.symbol.is_custom:
+        if isinstance(self.symbol, CustomSymbol):
             return traced_symbol(self.symbol, len(self.frames))
         return self.symbol
 
     def _bind(self, C: Config, symbol: Symbol) -> BoundFeature:
-        params: dict[str, np.ndarray] = {}
         options = {**symbol.options, **self.options}
-        if symbol.params is not None:
-            params = symbol.params(C, self.frames, **options)
-        frames, coordinates = np.zeros(0, int), np.zeros(0, int)
-        if symbol.is_periodic and self.order == 0:
-            chosen = C.coordinates(self.frames or C.joint_names)
-            periods = C.periods[chosen]
-            if np.isfinite(periods).any():
-                params = {**params, PERIOD: np.where(np.isinf(periods), 0, periods)}
-        if symbol.resolve is not None:
-            symbol, frames, params = symbol.resolve(C, self.frames, **options)
-        elif symbol.input_kind == "poses":
-            frames = np.array([C.index(f) for f in self.frames], int)
-        elif symbol.coordinates is not None:
-            coordinates = symbol.coordinates(C, self.frames)
-        else:
-            coordinates = C.coordinates(self.frames or C.joint_names)
+        resolved = symbol.resolve_in(C, self.frames, self.order, options)
+        symbol, frames, params, coordinates = resolved
         D = symbol.dim
         if D is None:
             D = infer_dim(symbol, len(frames), len(coordinates), params, C)
@@ -277,7 +263,7 @@ class Feature:
         if g.symbol.uses_quaternions:
             quats = make_quaternions_continuous(C.quaternions_at(Q)[:, g.frames])
         x = FeatureInputs(R, p, quats, Q[:, g.coordinates], self._time_steps(tau))
-        K = C.kinematics().for_programs() if g.symbol.uses_kinematics else None
+        K = C.kinematics().for_programs() if uses_kinematics(g.symbol) else None
         params = self._params_of_value(g, C.tree.model.kinematics)
         out = compiled_linearization(g.symbol, g.order)(x, params, g.scale, g.target, K)
         out = np.asarray(out, float)
@@ -308,7 +294,8 @@ class Feature:
         def phi(q: Float[Array, "*slices nq"]) -> Float[jax.Array, " rows"]:
             Q = jnp.asarray(q).reshape(slices, K.nq)
             # The trace of a user's function is of one precision.
-            is_traced = not self.symbol.is_custom or Q.dtype == jnp.result_type(float)
+            is_untraced = isinstance(self.symbol, CustomSymbol)
+            is_traced = not is_untraced or Q.dtype == jnp.result_type(float)
             symbol = g.symbol if is_traced else self.symbol
             R, p = g.poses(K, K.forward_pass(Q).frames, Q)
             quats = jnp.zeros((*p.shape[:2], 4), Q.dtype)
@@ -367,7 +354,7 @@ def _unprojected(
     symbol: Symbol, scale: np.ndarray | None, target: np.ndarray | None
 ) -> Symbol:
     """Return the symbol without its projection if scale or target address that."""
-    wide = symbol.unprojected
+    wide = symbol.unprojected if isinstance(symbol, PoseSymbol) else None
     if wide is None or wide.dim is None:
         return symbol
     widths = {

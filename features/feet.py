@@ -16,7 +16,8 @@ from posewise.robots.world.frame import Frame, Geometry
 
 from .errors import FeatureError
 from .support_polygon import balance_margin, linearize_balance
-from .symbol import Resolved, Symbol
+from .symbol import Resolved
+from .symbol_kinds import StackSymbol
 
 RIM_POINTS = 32
 """Number of points of the rim of a cylinder's flat end (count); their hull is within
@@ -27,13 +28,12 @@ ELLIPSOID_POINTS = 256
 Balls = tuple[Float[np.ndarray, "n 3"], float]
 """Centres of balls in the frame, and their radius [m]."""
 
-_SYMBOL = Symbol(
+_SYMBOL = StackSymbol(
     balance_margin,
     "supportPolygon",
     frames=(0, None),
     dim=1,
     unit="m",
-    takes_frame_stack=True,
     value_and_wrenches=linearize_balance,
 )
 
@@ -70,7 +70,7 @@ def resolve_balance(
         "com": np.array([weights[i].com for i in bodies]),
         "sole": np.array(float(sole)),
     }
-    return _SYMBOL, np.array(feet + bodies), params
+    return Resolved(_SYMBOL, np.array(feet + bodies), params)
 
 
 def _common_base(frames: Sequence[Frame], feet: Sequence[int]) -> int:

@@ -16,7 +16,8 @@ from posewise.robots.typing import FrameName
 from posewise.robots.world.contact_forces import contact_force_variables
 
 from .motions import GRAVITY, PoseTuple, angular_velocity
-from .symbol import Pose, Resolved, Symbol
+from .symbol import Pose, Resolved
+from .symbol_kinds import PoseSymbol
 
 Wrench = Float[jax.Array, "6"]
 Vector = Float[jax.Array, "3"]
@@ -89,8 +90,10 @@ def _contact_wrench(
     return jnp.sum(forces, 0), jnp.sum(jnp.cross(arms, forces), 0)
 
 
-_TOTAL_FORCE = Symbol(total_force, "totalForce", frames=(1, None), dim=6, unit="N, N m")
-_PHYSICS = Symbol(
+_TOTAL_FORCE = PoseSymbol(
+    total_force, "totalForce", frames=(1, None), dim=6, unit="N, N m"
+)
+_PHYSICS = PoseSymbol(
     physics,
     "physics",
     frames=(1, None),
@@ -103,12 +106,12 @@ _PHYSICS = Symbol(
 
 def resolve_total(C: Config, frames: Sequence[FrameName]) -> Resolved:
     """Return the symbol of `total_force` for a link with its contacts."""
-    return _TOTAL_FORCE, *_link_params(C, frames)
+    return Resolved(_TOTAL_FORCE, *_link_params(C, frames))
 
 
 def resolve_physics(C: Config, frames: Sequence[FrameName]) -> Resolved:
     """Return the symbol of `physics` for a link with its contacts."""
-    return _PHYSICS, *_link_params(C, frames)
+    return Resolved(_PHYSICS, *_link_params(C, frames))
 
 
 def _link_params(

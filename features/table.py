@@ -24,16 +24,20 @@ from . import (
     support_polygon,
 )
 from .feature import Feature
-from .symbol import Symbol as AnySymbol
+from .symbol import Symbol
+from .symbol_kinds import JointSymbol, PoseSymbol, WorldSymbol
 from .typing import Order, ScaleLike, TargetLike
 from .vectors import VectorForm
 
-Symbol = partial(AnySymbol, reads_origins=False)
-_frame_symbol = partial(Symbol, frames=(1, 1))
-_frame_pair_symbol = partial(Symbol, frames=(2, 2))
+# Params of these read no constant poses of frames, unless said otherwise.
+_pose_symbol = partial(PoseSymbol, reads_origins=False)
+_world_symbol = partial(WorldSymbol, reads_origins=False)
+_frame_symbol = partial(_pose_symbol, frames=(1, 1))
+_frame_pair_symbol = partial(_pose_symbol, frames=(2, 2))
+_world_pair_symbol = partial(_world_symbol, frames=(2, 2))
 _QUATERNION_ROWS = slice(0, 4)
 _POSE_QUATERNION_ROWS = slice(3, 7)
-_joint_symbol = partial(Symbol, frames=(0, None), input_kind="joints")
+_joint_symbol = partial(JointSymbol, frames=(0, None), reads_origins=False)
 _region_symbol = partial(_frame_pair_symbol, unit="m", options={"margin": 0.0})
 # Along paths, symbols with a `vector_form` are evaluated together as one symbol of
 # three frames; their own functions serve `Feature.eval` and `Feature.function`.
@@ -45,9 +49,9 @@ _POSITION_REL = _frame_pair_symbol(
 )
 
 
-def _distance_symbol(fn, name: str, dim: int = 3, ends=((0, 1),)) -> AnySymbol:
+def _distance_symbol(fn, name: str, dim: int = 3, ends=((0, 1),)) -> Symbol:
     count = 1 + max(map(max, ends))
-    return Symbol(
+    return _world_symbol(
         fn,
         name,
         frames=(count, count),
@@ -60,8 +64,8 @@ def _distance_symbol(fn, name: str, dim: int = 3, ends=((0, 1),)) -> AnySymbol:
 
 def _contact_law_symbol(
     fn, name: str, dim: int, unit: str, window: int = 0, **options
-) -> AnySymbol:
-    return _frame_pair_symbol(
+) -> Symbol:
+    return _world_pair_symbol(
         fn,
         dim=dim,
         unit=unit,
@@ -73,14 +77,14 @@ def _contact_law_symbol(
 
 _FINGERS = ((0, 2), (1, 2))
 _collision_symbol = partial(
-    Symbol,
+    _world_symbol,
     frames=(0, None),
     unit="m",
     options={"margin": 0.0, "self_margin": None, "smoothing": 0.0},
 )
 
 
-def _motion_bound_symbol(fn, window: int) -> AnySymbol:
+def _motion_bound_symbol(fn, window: int) -> Symbol:
     return _joint_symbol(
         fn,
         rows_per_coordinate=2,
@@ -91,24 +95,24 @@ def _motion_bound_symbol(fn, window: int) -> AnySymbol:
     )
 
 
-def _axis_symbol(i: int) -> AnySymbol:
+def _axis_symbol(i: int) -> Symbol:
     return _frame_symbol(
         positions.axis(i), dim=3, vector_form=VectorForm(0, axes=(i, i))
     )
 
 
-def _axis_diff_symbol(i: int) -> AnySymbol:
+def _axis_diff_symbol(i: int) -> Symbol:
     return _frame_pair_symbol(
         positions.axis_diff(i), dim=3, vector_form=VectorForm(0, 1, axes=(i, i))
     )
 
 
-def _axis_rel_symbol(i: int) -> AnySymbol:
+def _axis_rel_symbol(i: int) -> Symbol:
     form = VectorForm(0, observer=1, axes=(i, i))
     return _frame_pair_symbol(positions.axis_rel(i), dim=3, vector_form=form)
 
 
-def _scalar_product_symbol(i: int, j: int) -> AnySymbol:
+def _scalar_product_symbol(i: int, j: int) -> Symbol:
     # a_i · b_j is the j-th entry of a_i expressed in b: Rᵀ u with u = a_i.
     form = VectorForm(0, observer=1, axes=(i, i), projection=(_BOX_SIDES[j],))
     return _frame_pair_symbol(positions.scalar_product(i, j), dim=1, vector_form=form)
@@ -119,12 +123,12 @@ def _all_coordinates(C, frames) -> np.ndarray:
     return np.arange(C.nq)
 
 
-def _manipulability_symbol(linear: int) -> AnySymbol:
-    return Symbol(
+def _manipulability_symbol(linear: int) -> Symbol:
+    return JointSymbol(
         balance.manipulability,
-        input_kind="joints",
         dim=1,
         uses_kinematics=True,
+        reads_origins=False,
         coordinates=_all_coordinates,
         params=lambda C, frames: {
             "frame": np.array(C.index(frames[0])),
@@ -231,7 +235,7 @@ class FS(Enum, metaclass=NamedMembers):
     bodyVel = _frame_symbol(motions.body_velocity, dim=3, unit="m/s", window=1)
     AlignXWithDiff = _frame_pair_symbol(motions.align_with_motion(0), dim=3, window=1)
     AlignYWithDiff = _frame_pair_symbol(motions.align_with_motion(1), dim=3, window=1)
-    energy = Symbol(
+    energy = _pose_symbol(
         motions.energy,
         frames=(1, None),
         dim=1,
@@ -240,14 +244,14 @@ class FS(Enum, metaclass=NamedMembers):
         divides_by_tau=False,
         params=motions.mass_params,
     )
-    EqCenterOfMass = Symbol(
+    EqCenterOfMass = _pose_symbol(
         balance.equal_center_of_mass,
         frames=(2, None),
         dim=3,
         unit="m",
         params=balance.body_mass_params,
     )
-    supportPolygon = Symbol(
+    supportPolygon = _world_symbol(
         support_polygon.balance_margin,
         frames=(1, None),
         dim=1,
@@ -343,25 +347,25 @@ class FS(Enum, metaclass=NamedMembers):
         collisions.collision_rows, resolve=collisions.resolve_rows
     )
 
-    totalForce = _frame_symbol(
+    totalForce = WorldSymbol(
         forces.total_force,
         dim=6,
         unit="N, N m",
         resolve=forces.resolve_total,
-        reads_origins=True,
+        frames=(1, 1),
     )
-    physics = _frame_symbol(
+    physics = WorldSymbol(
         forces.physics,
         dim=6,
         unit="N, N m",
         window=2,
         resolve=forces.resolve_physics,
-        reads_origins=True,
+        frames=(1, 1),
     )
-    contactPOA = _frame_pair_symbol(
+    contactPOA = _world_pair_symbol(
         contacts.point_of_attack, dim=3, unit="m", resolve=contacts.resolve_point
     )
-    contactForce = _frame_pair_symbol(
+    contactForce = _world_pair_symbol(
         contacts.contact_force, dim=3, unit="N", resolve=contacts.resolve_force
     )
     contactConstraints = _contact_law_symbol(
@@ -389,7 +393,7 @@ class FS(Enum, metaclass=NamedMembers):
     )
 
     @property
-    def symbol(self) -> AnySymbol:
+    def symbol(self) -> Symbol:
         """The symbol's function and calling convention."""
         return self.value
 

@@ -100,7 +100,7 @@ def _options(symbol: Symbol) -> str:
 
 def _frame_count(symbol: Symbol) -> str:
     low, high = symbol.frames
-    takes_joints = symbol.input_kind == "joints" and low == 0
+    takes_joints = symbol.takes_joints and low == 0
     unit = " joints" if takes_joints else ""
     if high is None:
         return f"{low} or more{unit}"

@@ -33,6 +33,7 @@ from posewise.robots.contact.body_table import (
 from ..errors import FeatureError
 from ..safe_math import subgradient_weights
 from ..symbol import Symbol
+from ..symbol_kinds import StackSymbol
 from .tables import FAR_DISTANCE, PairTypes
 
 T = TypeVar("T")
@@ -69,13 +70,12 @@ def pair_symbol(
     def with_types(fn: Callable[..., Any]) -> Callable[..., Any]:
         return lambda R, p, **params: fn(types, R, p, params)
 
-    return Symbol(
+    return StackSymbol(
         with_types(fn),
         name,
         frames=(0, None),
         dim=dim,
         unit=unit,
-        takes_frame_stack=True,
         value_and_wrenches=value_and_wrenches and with_types(value_and_wrenches),
         pair_sum=sum_params and (types, sum_params),
         is_nonnegative=is_nonnegative,

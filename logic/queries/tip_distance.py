@@ -8,7 +8,8 @@ import numpy as np
 
 from posewise.features import Feature
 from posewise.features.safe_math import norm
-from posewise.features.symbol import Arrays, Resolved, Symbol
+from posewise.features.symbol import Arrays, Resolved
+from posewise.features.symbol_kinds import StackSymbol
 from posewise.robots.config import Config
 from posewise.robots.kinematics.transforms import IDENTITY, quat_to_matrix
 from posewise.robots.typing import FrameName, VectorLike
@@ -58,7 +59,7 @@ def tip_distance_feature(
     symbol = _POSITION if turn is None else _POSE
 
     def resolve(C: Config, names: Sequence[str]) -> Resolved:
-        return symbol, np.array([C.index(name) for name in names]), arrays
+        return Resolved(symbol, np.array([C.index(name) for name in names]), arrays)
 
     return world_feature((tip, anchor, axes), resolve, "aimed", frames=(3, 3))
 
@@ -77,9 +78,5 @@ def _distance_and_chord(R: Any, p: Any, **arrays: Any) -> Any:
     return jnp.concatenate([_distance(R, p, **arrays), angle])
 
 
-_POSITION = Symbol(
-    _distance, "aimed", frames=(3, 3), dim=1, unit="m", takes_frame_stack=True
-)
-_POSE = Symbol(
-    _distance_and_chord, "aimed", frames=(3, 3), dim=2, takes_frame_stack=True
-)
+_POSITION = StackSymbol(_distance, "aimed", frames=(3, 3), dim=1, unit="m")
+_POSE = StackSymbol(_distance_and_chord, "aimed", frames=(3, 3), dim=2)

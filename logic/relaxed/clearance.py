@@ -31,6 +31,6 @@ def clearance_feature(
     def resolve(C: Config, names: Sequence[str]) -> Resolved:
         frames = [C.frame(name) for name in (*shapes, *b)]
         symbol, arrays = pair_rows_symbol(frames, np.array(pairs), margin)
-        return symbol, np.array([C.index(name) for name in names]), arrays
+        return Resolved(symbol, np.array([C.index(name) for name in names]), arrays)
 
     return world_feature((*a, *b), resolve)

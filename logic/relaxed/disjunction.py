@@ -10,6 +10,7 @@ import numpy as np
 from posewise.features import Feature
 from posewise.features.parts import gather_rows
 from posewise.features.symbol import Arrays, Pose, Resolved, Symbol, TracedArrays
+from posewise.features.symbol_kinds import StackSymbol
 from posewise.robots.config import Config
 
 from ..errors import PredicateError
@@ -64,7 +65,7 @@ def _resolve(C: Config, choices: FeatureChoices, error: float) -> Resolved:
         for j, feature in enumerate(choice):
             bound = feature.bind(C)
             symbol = bound.symbol
-            if symbol.input_kind == "joints" or symbol.window or feature.order:
+            if symbol.takes_joints or symbol.window or feature.order:
                 raise PredicateError(
                     f"{symbol.name} cannot be one of several alternatives: only"
                     " features of poses in one slice can."
@@ -77,7 +78,7 @@ def _resolve(C: Config, choices: FeatureChoices, error: float) -> Resolved:
             operands.append(_Operand(symbol, positions, keys))
         structure.append(tuple(operands))
     arrays["error"] = np.array(float(error))
-    return _symbol(tuple(structure)), np.array(frames), arrays
+    return Resolved(_symbol(tuple(structure)), np.array(frames), arrays)
 
 
 def _position(frames: list[int], frame: int) -> int:
@@ -98,7 +99,7 @@ def _symbol(structure: tuple[tuple[_Operand, ...], ...]) -> Symbol:
             prefix = f"{i}_{j}_"
             params = {k: arrays[prefix + k] for k in operand.keys}
             R_at, p_at = gather_rows(R, at), gather_rows(p, at)
-            if symbol.takes_frame_stack:
+            if isinstance(symbol, StackSymbol):
                 y = symbol.fn(R_at, p_at, **params)
             else:
                 # Rows of predicates do not read quaternions, so none are computed.
@@ -118,4 +119,4 @@ def _symbol(structure: tuple[tuple[_Operand, ...], ...]) -> Symbol:
         ]
         return mellowmin_within(jnp.stack(rows), arrays["error"])[None]
 
-    return Symbol(run, "alternatives", frames=(0, None), dim=1, takes_frame_stack=True)
+    return StackSymbol(run, "alternatives", frames=(0, None), dim=1)

@@ -10,6 +10,7 @@ from jaxtyping import Float
 
 from posewise.compilation.arrays import Array
 from posewise.features.symbol import Symbol
+from posewise.features.symbol_kinds import JointSymbol
 from posewise.robots.config import Config
 
 from ..smooth_extrema import mellowmin_within
@@ -74,11 +75,10 @@ def openness_symbol(
     def params(C: Config, names: Sequence[str]) -> dict[str, np.ndarray]:
         return {k: np.asarray(v) for k, v in joint_data(C).items()}
 
-    return Symbol(
+    return JointSymbol(
         any_open if truth else all_closed,
         "opened" if truth else "closed",
         frames=(1, None),
         dim=1 if truth else None,
-        input_kind="joints",
         params=params,
     )

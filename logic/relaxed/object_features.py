@@ -14,6 +14,7 @@ from posewise.compilation.capacity import Capacity, capacity_at_hand, capacity_c
 from posewise.features import Feature
 from posewise.features.parts import gather_rows
 from posewise.features.symbol import Arrays, Resolved, Symbol, TracedArrays
+from posewise.features.symbol_kinds import StackSymbol
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName
 from posewise.robots.world.regions import Region
@@ -176,7 +177,7 @@ def feature_on_frames(groups: Sequence[FrameGroup], build: GroupRows) -> Feature
         roots = [C.frames[part[0]].name if part else "" for part in frames]
         named = zip(roots, frames, strict=True)
         fn, arrays, dim = build(tuple(FrameGroup(C, *entry) for entry in named))
-        return _symbol(fn, dim), with_copies(indices, fn.__name__), arrays
+        return Resolved(_symbol(fn, dim), with_copies(indices, fn.__name__), arrays)
 
     names = [C.frames[i].name for group in groups for i in group.frames]
     return world_feature(names, resolve)
@@ -185,13 +186,12 @@ def feature_on_frames(groups: Sequence[FrameGroup], build: GroupRows) -> Feature
 @lru_cache(maxsize=512)
 def _symbol(fn: Callable[..., Any], dim: int) -> Symbol:
     """Return one symbol for each row function: programs are cached by symbol."""
-    return Symbol(
+    return StackSymbol(
         fn,
         fn.__name__.lstrip("_"),
         frames=(0, None),
         dim=dim,
         unit="m",
-        takes_frame_stack=True,
     )
 
 

@@ -20,6 +20,7 @@ from jaxtyping import Float, Int
 from posewise.features import Feature
 from posewise.features.collisions import PADDED_COLLISION_ROWS
 from posewise.features.symbol import Arrays, Resolved, Symbol, TracedArrays
+from posewise.features.symbol_kinds import StackSymbol
 from posewise.robots.config import Config
 from posewise.robots.simulation.masses import frame_masses
 
@@ -108,7 +109,7 @@ def standing_feature(stack: Stack, shift: float) -> Feature:
         arrays |= _mass_data(C, frames, stack)
         arrays["origins"] = np.eye(len(frames))[[x[0] for x in stack.objects]]
         arrays["limit"] = np.array(SETTLING_SHARE * shift)
-        return _symbol(kinds, len(stack.objects)), frames, arrays
+        return Resolved(_symbol(kinds, len(stack.objects)), frames, arrays)
 
     return world_feature(stack.frame_names, resolve)
 
@@ -158,7 +159,7 @@ def _symbol(kinds: StackKinds, objects: int) -> Symbol:
         return jnp.concatenate([settling - limit, imbalance - MAX_IMBALANCE])
 
     dim = objects + 4
-    return Symbol(run, "resting", frames=(0, None), dim=dim, takes_frame_stack=True)
+    return StackSymbol(run, "resting", frames=(0, None), dim=dim)
 
 
 def _gaps_below(points: ContactPoints) -> tuple[jax.Array, jax.Array]:

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 
 from posewise.features import Feature
-from posewise.features.symbol import Resolved, Symbol, unresolved
+from posewise.features.symbol import Resolved
+from posewise.features.symbol_kinds import WorldSymbol
 from posewise.robots.config import Config
 
 
@@ -25,12 +26,11 @@ def world_feature(
     """
     # Kinds of shapes decide which program computes the rows, so the symbol can only be
     # chosen in a world; `resolve` is called whenever the feature is bound to one.
-    symbol = Symbol(
-        unresolved,
+    symbol = WorldSymbol(
+        resolve,
         name,
         frames=frames,
         dim=dim,
-        takes_frame_stack=True,
         resolve=resolve,
     )
     return Feature(symbol, tuple(names))

@@ -15,6 +15,7 @@ from jaxtyping import Float
 from posewise.features.bound_feature import BoundFeature
 from posewise.features.collisions import MAX_COLLISION_SLACK
 from posewise.features.symbol import PERIOD
+from posewise.features.symbol_kinds import StackSymbol
 from posewise.features.vectors import row_directions
 from posewise.robots.kinematics.tree import KinematicTree
 from posewise.solvers import EQ, INEQ, SOS
@@ -216,7 +217,7 @@ def _num_param_sets(group: FeatureGroup, rows: list[SliceObjective]) -> int:
     Only the parameters of collision features are large enough for sharing to pay off.
     """
     count = len(_param_sets(rows))
-    is_shared = group.symbol.takes_frame_stack and count < len(rows)
+    is_shared = isinstance(group.symbol, StackSymbol) and count < len(rows)
     return _round_up_to_bucket(count) if is_shared else 0
 
 

@@ -9,6 +9,7 @@ from jaxtyping import Float
 
 from posewise.features.evaluate import is_pair_sum
 from posewise.features.symbol import Symbol
+from posewise.features.symbol_kinds import StackSymbol
 from posewise.robots.kinematics.forward import Kinematics
 from posewise.robots.typing import Array
 
@@ -48,7 +49,7 @@ class FeatureGroup:
     @property
     def is_heavy(self) -> bool:
         """Whether the group compiles to as much code as several others."""
-        return self.symbol.takes_frame_stack
+        return isinstance(self.symbol, StackSymbol)
 
     def can_merge_with(self, other: "FeatureGroup") -> bool:
         """Return whether one computation of both groups is less code than two.

@@ -90,7 +90,7 @@ class Mode:
             return feature
         if feature not in self._features:
             frames = tuple(self.active_frame(name) for name in feature.frames)
-            if feature.symbol.input_kind == "joints" and not frames:
+            if feature.symbol.takes_joints and not frames:
                 frames = self.joints
             self._features[feature] = feature.with_frames(frames)
         return self._features[feature]

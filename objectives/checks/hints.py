@@ -60,8 +60,8 @@ def _standing(
     C: Config, objective: Objective, frames: tuple[str, ...]
 ) -> Iterator[str]:
     """Yield a sentence if no joint moves any frame of an objective."""
-    kind = objective.feature.symbol.input_kind
-    if objective.feature.order or kind != "poses" or not frames:
+    is_of_joints = objective.feature.symbol.takes_joints
+    if objective.feature.order or is_of_joints or not frames:
         return
     mask = C.tree.model.kinematics.dof_mask
     if mask[[C.index(name) for name in frames]].any():

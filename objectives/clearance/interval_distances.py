@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from posewise.collision import Body, contact
+from posewise.compilation.arrays import Array
 from posewise.compilation.compaction import empty_indices, gather, scatter_min
 from posewise.compilation.precision import full_matmul_precision
 from posewise.compilation.program import compile_program
@@ -83,9 +84,9 @@ def _interval_distances(
     types: PairTypes,
     K: Kinematics,
     params: dict[str, Any],
-    q: jax.Array,
-    step: jax.Array,
-    threshold: jax.Array,
+    q: Array,
+    step: Array,
+    threshold: Array,
 ) -> Any:
     """Bound the distances on intervals around configurations.
 

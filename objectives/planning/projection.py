@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Float
 
+from posewise.compilation.arrays import Array
 from posewise.compilation.program import compile_program
 from posewise.solvers import EQ, INEQ
 from posewise.solvers.banded import solve_banded
@@ -25,8 +26,8 @@ MIN_DAMPING = 1e-12
 def _project(
     chain: Chain,
     data: ChainData,
-    starts: Float[jax.Array, "n 1 nq"],
-    tolerance: Float[jax.Array, ""],
+    starts: Float[Array, "n 1 nq"],
+    tolerance: Float[Array, ""],
 ) -> tuple[Float[jax.Array, "n 1 nq"], Float[jax.Array, " n"]]:
     """Return configurations near those given, and their largest violations.
 

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.compilation.capacity import make_tables
-from posewise.features.custom_symbol import tracing_once
+from posewise.features.custom_symbol import CustomSymbol, tracing_once
 from posewise.robots.config import Config
 from posewise.robots.contact.world_scale import WorldScale
 from posewise.robots.kinematics.manifold import integrate
@@ -206,7 +206,9 @@ def compile_chain(spec: ProblemSpec) -> CompiledProblem:
     reads_origins = any(f.symbol.depends_on_origins for f in features)
     origins = modes.world.origins_key if reads_origins else None
     # Functions of users may compute something else than before.
-    custom = tuple(f.present_symbol() for f in features if f.symbol.is_custom)
+    custom = tuple(
+        f.present_symbol() for f in features if isinstance(f.symbol, CustomSymbol)
+    )
     compiled = spec.cache.compiled.get(
         (modes, spec.objectives, origins, custom), lambda: _build(spec, modes)
     )

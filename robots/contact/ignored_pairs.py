@@ -220,7 +220,7 @@ class _TouchTest:
         rows = np.minimum(np.arange(ROWS_PER_BATCH), count - 1)
         a, b = (jax.tree.map(lambda x: x[rows], body) for body in (a, b))
         cutoff = np.full(ROWS_PER_BATCH, self.cutoff)
-        return _distance(a, b, cutoff)[:count] < self.cutoff
+        return np.asarray(_distance(a, b, cutoff))[:count] < self.cutoff
 
 
 @dataclass(frozen=True, eq=False)

@@ -59,7 +59,7 @@ OTHERS = {"manipulability", "linearManipulability"}
 def symbol_frames(C, symbol) -> list[str]:
     low, _ = symbol.symbol.frames
     names = ["f1", "f2", "f0"]
-    if symbol.symbol.input_kind == "joints" and symbol.name not in OTHERS:
+    if symbol.symbol.takes_joints and symbol.name not in OTHERS:
         return []
     return names[: max(low, 1)]
 

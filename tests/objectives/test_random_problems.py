@@ -91,7 +91,7 @@ def draw_feature(C: pw.Config, rng: np.random.Generator, order: int) -> pw.Featu
     low, high = symbol.symbol.frames
     names = [*C.frame_names]
     solid = [f.name for f in C.frames if f.geometries]
-    if symbol.symbol.input_kind == "joints" and low == 0:
+    if symbol.symbol.takes_joints and low == 0:
         names = [*C.joint_names]
     elif rng.random() < 0.7:
         names = solid

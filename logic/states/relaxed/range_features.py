@@ -4,7 +4,6 @@ Also of a frame that never meets the vertical line below another one.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +12,8 @@ from jaxtyping import Float
 
 from posewise.features import Feature
 from posewise.features.safe_math import norm
-from posewise.features.symbol import Pose, Symbol
+from posewise.features.symbol import Pose, Resolved, Symbol
+from posewise.features.symbol_kinds import PoseSymbol, WorldSymbol
 from posewise.robots.config import Config
 from posewise.robots.typing import Array
 
@@ -128,14 +128,21 @@ def _feature(
         axes: weights of the coordinates of the distance, 1 or 0.
     """
 
-    def resolve(
-        world: Config, names: Sequence[str]
-    ) -> tuple[Symbol, np.ndarray, dict[str, np.ndarray]]:
+    def resolve(world: Config, names: Sequence[str]) -> Resolved:
         indices = np.array([world.index(name) for name in names])
         params = {"point": point, "limit": np.array(float(limit)), "axes": axes}
-        return symbol, indices, params
+        return Resolved(symbol, indices, params)
 
-    return Feature(replace(symbol, resolve=resolve), (a, b))
+    measured = WorldSymbol(
+        symbol.fn,
+        symbol.name,
+        symbol.frames,
+        symbol.dim,
+        symbol.unit,
+        symbol.window,
+        resolve=resolve,
+    )
+    return Feature(measured, (a, b))
 
 
 def _offset(
@@ -175,9 +182,9 @@ def _out_of_range(
     return (limit - norm(start + jnp.clip(fraction, 0, 1) * way))[None]
 
 
-IN_RANGE = Symbol(_in_range, "in range", frames=(2, 2), dim=1, unit="m")
+IN_RANGE = PoseSymbol(_in_range, "in range", frames=(2, 2), dim=1, unit="m")
 """Distance from the end of a range, <= 0 in range."""
-OUT_OF_RANGE = Symbol(
+OUT_OF_RANGE = PoseSymbol(
     _out_of_range, "out of range", frames=(2, 2), dim=1, unit="m", window=1
 )
 """Penetration of a range on the way from the slice before, <= 0 out of range."""
