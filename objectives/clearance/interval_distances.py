@@ -84,8 +84,8 @@ def _interval_distances(
     types: PairTypes,
     K: Kinematics,
     params: dict[str, Any],
-    q: Array,
-    step: Array,
+    q: jax.Array,
+    step: jax.Array,
     threshold: Array,
 ) -> Any:
     """Bound the distances on intervals around configurations.
@@ -248,7 +248,7 @@ class _Motion(NamedTuple):
 
 
 def _may_be_nearer(
-    motion: _Motion, limit: jax.Array, at: PairLocation, bound: jax.Array
+    motion: _Motion, limit: Array, at: PairLocation, bound: jax.Array
 ) -> jax.Array:
     """Return which pairs of bodies may come nearer than the limit of their frames.
 
