@@ -17,9 +17,9 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from posewise.objectives.interval import Alternative, ObjectiveSpecs, SliceInterval
+from posewise.robots.annotations.object_states import ObjectState
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName, MatrixLike, VectorLike
-from posewise.robots.world.object_states import ObjectState
 
 from ..errors import PredicateError
 from ..planning.schedule import (
