@@ -17,13 +17,10 @@ from jaxtyping import Float
 from posewise.collision import point_distance_and_normal
 from posewise.compilation.arrays import Array
 from posewise.robots.config import Config
+from posewise.robots.contact.bounding_boxes import body_boxes
+from posewise.robots.contact_forces import ContactForceVariable, contact_force_variables
 from posewise.robots.errors import ConfigError
-from posewise.robots.geometry.bounding_boxes import body_boxes
 from posewise.robots.typing import FrameName
-from posewise.robots.world.contact_forces import (
-    ContactForceVariable,
-    contact_force_variables,
-)
 
 from .errors import FeatureError
 from .motions import PoseTuple

@@ -11,9 +11,9 @@ from jaxtyping import Float
 
 from posewise.compilation.arrays import Array
 from posewise.robots.config import Config
+from posewise.robots.contact_forces import contact_force_variables
 from posewise.robots.simulation.inertia import link_inertia, rigid_group
 from posewise.robots.typing import FrameName
-from posewise.robots.world.contact_forces import contact_force_variables
 
 from .motions import GRAVITY, PoseTuple, angular_velocity
 from .symbol import Pose, Resolved

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from posewise.robots.annotations.object_states import states_at as states_at
 from posewise.robots.errors import unknown_name as _unknown_name
-from posewise.robots.world.object_states import states_at as states_at
 
 from . import bddl as bddl
 from . import motion as motion

@@ -1,10 +1,23 @@
-"""The world: frames, joints, shapes, loaders and kinematics."""
+"""The world: frames, joints, shapes, loaders and kinematics.
+
+Rooms, the lowest first: errors, typing, validation, protocols, array_files,
+named_members, dependency_warnings, mujoco_extra, kinematics, geometry, world,
+annotations, contact, loaders, models, visual, config, contact_forces, simulation.
+"""
 
 from typing import TYPE_CHECKING
 
 from posewise.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from .annotations.agents import Agent as Agent
+    from .annotations.agents import Camera as Camera
+    from .annotations.object_states import ObjectState as ObjectState
+    from .annotations.object_states import Particles as Particles
+    from .annotations.object_states import Stream as Stream
+    from .annotations.regions import Region as Region
+    from .annotations.rooms import Room as Room
+    from .annotations.rooms import RoomMap as RoomMap
     from .config import Config as Config
     from .config import load as load
     from .errors import ConfigError as ConfigError
@@ -31,22 +44,18 @@ if TYPE_CHECKING:
     from .simulation.run import Motor as Motor
     from .simulation.run import TwinRun as TwinRun
     from .simulation.twin import Twin as Twin
-    from .world.agents import Agent as Agent
-    from .world.agents import Camera as Camera
     from .world.frame import Frame as Frame
     from .world.frame import Geometry as Geometry
     from .world.frame import Joint as Joint
     from .world.frame import Model as Model
-    from .world.object_states import ObjectState as ObjectState
-    from .world.object_states import Particles as Particles
-    from .world.object_states import Stream as Stream
-    from .world.regions import Region as Region
-    from .world.rooms import Room as Room
-    from .world.rooms import RoomMap as RoomMap
 else:
     __getattr__, __dir__, __all__ = lazy_names(
         __name__,
         {
+            ".annotations.agents": "Agent Camera",
+            ".annotations.object_states": "ObjectState Particles Stream",
+            ".annotations.regions": "Region",
+            ".annotations.rooms": "Room RoomMap",
             ".config": "Config load",
             ".errors": "ConfigError LoadError PosewiseError ProblemWarning",
             ".geometry.fitting.error": "FitError collision_model_error",
@@ -60,10 +69,6 @@ else:
             ),
             ".simulation.run": "Motor TwinRun",
             ".simulation.twin": "Twin",
-            ".world.agents": "Agent Camera",
             ".world.frame": "Frame Geometry Joint Model",
-            ".world.object_states": "ObjectState Particles Stream",
-            ".world.regions": "Region",
-            ".world.rooms": "Room RoomMap",
         },
     )

@@ -17,6 +17,13 @@ from jaxtyping import Bool, Float, Int
 from posewise.collision import Contact
 from posewise.compilation.progress import announce_if_slow
 
+from .annotations.abilities import model_abilities, parse_abilities
+from .annotations.agents import Agent, Camera
+from .annotations.annotations import Annotations, make_agent, make_region
+from .annotations.object_states import ObjectState, StateValue
+from .annotations.objects import ObjectAnnotation, WorldObject
+from .annotations.regions import Region
+from .annotations.rooms import RoomMap
 from .contact.closer_fits import fit_closer
 from .contact.filter import CollisionFilter, pairs_between, solid_parts
 from .contact.hands import held_pairs, subtree_indices
@@ -24,14 +31,6 @@ from .contact.ignored_pairs import IgnoredPair, default_exclusions, named_pairs
 from .contact.missing_shapes import warn_of_missing_shapes
 from .contact.own_links import robot_roots
 from .contact.proximity import nearest_contacts, signed_distance
-from .contact.srdf_rules import (
-    apply_rules,
-    parse_states,
-    passive_joints,
-    warn_if_nothing_moves,
-    warn_of_losses,
-    world_srdf,
-)
 from .errors import ConfigError, LoadError
 from .geometry.fitting.splitting import PrimitiveKind
 from .geometry.shapes import Part, Shape
@@ -43,6 +42,14 @@ from .kinematics.forward import (
 )
 from .loaders.dispatch import Packages, XacroArgs, read_file, read_text
 from .loaders.urdf.srdf import DEFAULT_REASON, read_srdf
+from .loaders.urdf.srdf_rules import (
+    apply_rules,
+    parse_states,
+    passive_joints,
+    warn_if_nothing_moves,
+    warn_of_losses,
+    world_srdf,
+)
 from .models import model_info, read_model
 from .protocols import FeatureLike, MakesFeature, ViewHandle
 from .typing import (
@@ -61,10 +68,7 @@ from .typing import (
 from .validation import CONVERSION_ERRORS, number
 from .visual.visible_shapes import visible_tree
 from .world import edit
-from .world.abilities import model_abilities, parse_abilities
 from .world.add import JointOptions, add_frame, append_model
-from .world.agents import Agent, Camera
-from .world.annotations import Annotations, make_agent, make_region
 from .world.argument_parsing import finite_vector, numbers_key, parse_part
 from .world.fit_collisions import CollisionFit, fit_collisions
 from .world.fixed_links import warn_if_link_was_moved
@@ -78,10 +82,6 @@ from .world.named_states import (
     renamed_states,
     states_by_name,
 )
-from .world.object_states import ObjectState, StateValue
-from .world.objects import ObjectAnnotation, WorldObject
-from .world.regions import Region
-from .world.rooms import RoomMap
 from .world.subtree_copy import copy_subtree
 
 if TYPE_CHECKING:
@@ -468,9 +468,8 @@ class Config:
         Raises:
             ConfigError: when the parent is the root or below it.
         """
-        self._tree, self._filter, names = copy_subtree(
+        self._tree, copy_index = copy_subtree(
             self._tree,
-            self._filter,
             root,
             parent,
             rename,
@@ -478,7 +477,9 @@ class Config:
             joint=joint,
             without=without,
         )
-        return names
+        self._filter = self._filter.with_copies(copy_index)
+        names = self.frame_names
+        return {names[i]: names[k] for i, k in copy_index.items()}
 
     def remove(self, frame: FrameName) -> None:
         """Remove a frame and everything attached to it.

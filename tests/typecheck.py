@@ -81,36 +81,36 @@ VALIDATES_ITSELF = frozenset(
     posewise.logic.states.thermal_rules
     posewise.logic.states.toggle_slice_predicates
     posewise.logic.states.water_predicates
-    posewise.objectives.terms.interval
     posewise.objectives.komo
-    posewise.objectives.problem.nlp
-    posewise.objectives.terms.objective
     posewise.objectives.placement.arguments
     posewise.objectives.placement.problem
+    posewise.objectives.planning.plugged_search
+    posewise.objectives.preparation
     posewise.objectives.presets.contact_constraints
     posewise.objectives.presets.grasping
     posewise.objectives.presets.helpers
-    posewise.objectives.problem.mode_switch
-    posewise.objectives.presets.motion_limits
     posewise.objectives.presets.motion
-    posewise.objectives.templates
-    posewise.objectives.problem.free_durations
-    posewise.objectives.problem.path_arguments
-    posewise.objectives.planning.plugged_search
-    posewise.objectives.preparation
+    posewise.objectives.presets.motion_limits
     posewise.objectives.problem.builder
+    posewise.objectives.problem.free_durations
+    posewise.objectives.problem.mode_switch
+    posewise.objectives.problem.nlp
+    posewise.objectives.problem.path_arguments
     posewise.objectives.problem.spec
     posewise.objectives.report.filming
+    posewise.objectives.solution.sensitivity
     posewise.objectives.solution.solution
+    posewise.objectives.solution.subproblem
+    posewise.objectives.solution.targets
     posewise.objectives.solve.batches
     posewise.objectives.solve.distributed
     posewise.objectives.solve.multistart
-    posewise.objectives.solve.settings
     posewise.objectives.solve.problem_batch
-    posewise.objectives.solution.sensitivity
-    posewise.objectives.solution.subproblem
+    posewise.objectives.solve.settings
     posewise.objectives.solve.target_function
-    posewise.objectives.solution.targets
+    posewise.objectives.templates
+    posewise.objectives.terms.interval
+    posewise.objectives.terms.objective
     posewise.objectives.trajectory.files
     posewise.objectives.trajectory.limits
     posewise.objectives.trajectory.played_path
@@ -122,14 +122,21 @@ VALIDATES_ITSELF = frozenset(
     posewise.rai.frame
     posewise.rai.komo
     posewise.rai.nlp
+    posewise.robots.annotations.abilities
+    posewise.robots.annotations.agents
+    posewise.robots.annotations.annotations
+    posewise.robots.annotations.object_states
+    posewise.robots.annotations.objects
+    posewise.robots.annotations.regions
+    posewise.robots.annotations.rooms
     posewise.robots.config
     posewise.robots.contact.filter
     posewise.robots.contact.proximity
     posewise.robots.errors
-    posewise.robots.geometry.package_folders
     posewise.robots.geometry.sdf_grid
     posewise.robots.geometry.shapes
     posewise.robots.loaders.dispatch
+    posewise.robots.loaders.package_folders
     posewise.robots.loaders.urdf.srdf
     posewise.robots.loaders.urdf.xacro_text
     posewise.robots.models
@@ -139,19 +146,12 @@ VALIDATES_ITSELF = frozenset(
     posewise.robots.visual.film
     posewise.robots.visual.viewer.animation
     posewise.robots.visual.viewer.view
-    posewise.robots.world.abilities
     posewise.robots.world.add
-    posewise.robots.world.agents
-    posewise.robots.world.annotations
     posewise.robots.world.argument_parsing
     posewise.robots.world.edit
     posewise.robots.world.fit_collisions
     posewise.robots.world.frame_tree
     posewise.robots.world.named_states
-    posewise.robots.world.object_states
-    posewise.robots.world.objects
-    posewise.robots.world.regions
-    posewise.robots.world.rooms
     posewise.robots.world.subtree_copy
     posewise.torch
     """.split()

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from posewise.robots.config import Config
-from posewise.robots.geometry.bounding_boxes import body_boxes
+from posewise.robots.contact.bounding_boxes import body_boxes
 
 from ..geometry.frame_groups import has_collision_shape, subtree
 

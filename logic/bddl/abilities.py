@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from posewise.robots.world.abilities import ABILITIES, REQUIRED_ABILITIES
+from posewise.robots.annotations.abilities import ABILITIES, REQUIRED_ABILITIES
 
 from .taxonomy import properties_of
 

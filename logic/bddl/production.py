@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from posewise.robots.annotations.objects import WorldObject
 from posewise.robots.config import Config
-from posewise.robots.world.objects import WorldObject
 
 from ..formulas.predicate import Predicate
 from ..states.dirt_predicates import Covered

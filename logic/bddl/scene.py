@@ -8,11 +8,11 @@ from math import ceil, sqrt
 import numpy as np
 from jaxtyping import Float
 
+from posewise.robots.annotations.rooms import Room, RoomMap
 from posewise.robots.config import Config
 from posewise.robots.errors import ProblemWarning
 from posewise.robots.geometry.shapes import Box
 from posewise.robots.validation import integer
-from posewise.robots.world.rooms import Room, RoomMap
 
 from .grammar import FLOOR
 from .object_specs import ObjectSpec, specs_by_category

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from inspect import Parameter, Signature
 
+from posewise.robots.annotations.objects import WorldObject
+from posewise.robots.annotations.rooms import Room
 from posewise.robots.config import Config
 from posewise.robots.world.frame import Frame
-from posewise.robots.world.objects import WorldObject
-from posewise.robots.world.rooms import Room
 
 from ..formulas.connectives import Implies
 from ..formulas.pair_quantifiers import ForNPairs, ForPairs, PairSemantics

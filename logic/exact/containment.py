@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float
 
+from posewise.robots.annotations.regions import Region
 from posewise.robots.config import Config
 from posewise.robots.errors import ProblemWarning
 from posewise.robots.typing import FrameName
-from posewise.robots.world.regions import Region
 
 from ..geometry.frame_groups import (
     FrameGroup,

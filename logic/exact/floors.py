@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from jaxtyping import Float
 
+from posewise.robots.annotations.rooms import Room, RoomMap
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError, unknown_name
 from posewise.robots.geometry.shapes import Plane
 from posewise.robots.typing import FrameName
-from posewise.robots.world.rooms import Room, RoomMap
 
 from ..geometry.frame_groups import bounding_box, find_object, require_shapes
 from ..geometry.rooms import rooms_region

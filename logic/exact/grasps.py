@@ -7,10 +7,10 @@ from itertools import combinations
 import numpy as np
 from jaxtyping import Float
 
+from posewise.robots.annotations.agents import Agent
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
 from posewise.robots.typing import FrameName
-from posewise.robots.world.agents import Agent
 
 from ..errors import PredicateError
 from ..geometry.agents import find_agent

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from jaxtyping import Float
 
+from posewise.robots.annotations.agents import DEFAULT_REACH
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName
 from posewise.robots.validation import number
-from posewise.robots.world.agents import DEFAULT_REACH
 
 from ..errors import PredicateError
 from ..geometry.agents import find_agent

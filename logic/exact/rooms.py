@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
+from posewise.robots.annotations.rooms import Room, RoomMap
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName
-from posewise.robots.world.rooms import Room, RoomMap
 
 from ..geometry.agents import find_agent
 from ..geometry.frame_groups import (

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
+from posewise.robots.annotations.agents import Camera
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
 from posewise.robots.typing import FrameName
-from posewise.robots.world.agents import Camera
 
 from ..geometry.agents import find_agent
 from ..geometry.camera_rays import frames_of_others, visible_pixels

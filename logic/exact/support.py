@@ -7,9 +7,9 @@ from math import isfinite
 import numpy as np
 from jaxtyping import Bool, Float
 
+from posewise.robots.annotations.regions import Region
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName
-from posewise.robots.world.regions import Region
 
 from ..geometry.frame_groups import (
     FrameGroup,

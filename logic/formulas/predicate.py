@@ -21,9 +21,9 @@ from posewise.objectives.terms.interval import (
     ObjectiveSpecs,
     SliceInterval,
 )
+from posewise.robots.annotations.object_states import ObjectState
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName, MatrixLike, VectorLike
-from posewise.robots.world.object_states import ObjectState
 
 from ..errors import PredicateError
 from ..planning.schedule import (

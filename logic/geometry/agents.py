@@ -1,8 +1,8 @@
 """Agents of a world by name."""
 
+from posewise.robots.annotations.agents import Agent
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError, unknown_name
-from posewise.robots.world.agents import Agent
 
 
 def find_agent(C: Config, name: str) -> Agent:

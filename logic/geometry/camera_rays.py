@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float
 
+from posewise.robots.annotations.agents import Camera
 from posewise.robots.config import Config
 from posewise.robots.contact.bodies import frame_bodies
+from posewise.robots.contact.bounding_boxes import body_boxes
 from posewise.robots.contact.ray_casting import ray_hits
-from posewise.robots.geometry.bounding_boxes import body_boxes
-from posewise.robots.world.agents import Camera
 
 from .frame_groups import FrameGroup, has_collision_shape
 

@@ -8,12 +8,12 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from posewise.robots.config import Config
+from posewise.robots.contact.bounding_boxes import body_boxes, body_volumes
 from posewise.robots.contact.gjk_numpy import PosedFrame, Separation, min_distance
 from posewise.robots.contact.pose_batches import distances_at_poses
 from posewise.robots.contact.proximity import nearest_contacts
 from posewise.robots.contact.ray_casting import ray_hits
 from posewise.robots.errors import ConfigError, unknown_name
-from posewise.robots.geometry.bounding_boxes import body_boxes, body_volumes
 from posewise.robots.kinematics.transforms import quat_to_matrix
 from posewise.robots.typing import FrameName
 

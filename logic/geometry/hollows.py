@@ -63,12 +63,12 @@ def _is_filled(drawn: Geometry, solid: Sequence[Geometry]) -> bool:
     lattice = np.stack(np.meshgrid(*[fractions] * 3), -1).reshape(-1, 3)
     points = low + lattice * (high - low)
     points = points[_is_within(points, corners)]
-    is_inside = [_is_within(points, _corners(g)) for g in solid if polygons(g)]
+    is_inside = [_is_within(points, _corners(g)) for g in solid if polygons(g.shape)]
     return bool(len(points)) and bool(np.any(is_inside, 0).mean() >= FILLED_SHARE)
 
 
 def _corners(geometry: Geometry) -> Float[np.ndarray, "n 3"]:
-    return np.concatenate(polygons(geometry))
+    return np.concatenate(polygons(geometry.shape, geometry.pose))
 
 
 def _is_within(

@@ -12,10 +12,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from jaxtyping import Bool, Float
 
+from posewise.robots.annotations.regions import Region
 from posewise.robots.config import Config
 from posewise.robots.kinematics.transforms import pose_inverse, pose_multiply
 from posewise.robots.typing import RegionKind
-from posewise.robots.world.regions import Region
 
 from ..errors import PredicateError
 from ..margins import CAVITY_MARGIN, SUPPORT_EDGE_MARGIN, SUPPORT_SURFACE_TOLERANCE

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Bool, Float
 
+from posewise.robots.annotations.rooms import Room, RoomMap
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError, unknown_name
-from posewise.robots.world.rooms import Room, RoomMap
 
 MIN_WALLS = 8
 """Least number of walls that a room is padded to; more are padded to a power of two.

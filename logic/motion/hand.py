@@ -9,7 +9,6 @@ from jaxtyping import Float
 from posewise.objectives.placement.stable_poses import collision_points
 from posewise.robots.config import Config
 from posewise.robots.contact.hands import subtree_indices
-from posewise.robots.kinematics.mimic_joints import resolve_mimics
 from posewise.robots.kinematics.transforms import (
     make_pose,
     matrix_to_quat,
@@ -17,6 +16,7 @@ from posewise.robots.kinematics.transforms import (
     pose_multiply,
     quat_to_matrix,
 )
+from posewise.robots.world.mimic_joints import resolve_mimics
 
 PAD_DEPTH = 0.01
 """Distance from the ends of the fingers to where they hold an object [m]. With less an

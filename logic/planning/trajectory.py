@@ -7,10 +7,10 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.objectives.terms.typing import Times
+from posewise.robots.annotations.object_states import ObjectState, states_at
 from posewise.robots.config import Config
 from posewise.robots.typing import MatrixLike, VectorLike
 from posewise.robots.validation import float_array
-from posewise.robots.world.object_states import ObjectState, states_at
 
 from ..errors import PredicateError
 

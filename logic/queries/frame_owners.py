@@ -1,9 +1,9 @@
 """Owners of frames: the objects, agents and frames of a world by name."""
 
+from posewise.robots.annotations.agents import Agent
 from posewise.robots.config import Config
 from posewise.robots.geometry.shapes import Plane
 from posewise.robots.typing import FrameName
-from posewise.robots.world.agents import Agent
 
 from ..geometry.frame_groups import FrameGroup, has_collision_shape, subtree
 

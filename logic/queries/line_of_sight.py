@@ -36,13 +36,13 @@ from posewise.features import Feature
 from posewise.features.parts import PartKinds, all_parts, gather_rows, posed_parts
 from posewise.features.safe_math import amax, amin, norm
 from posewise.features.symbol import Arrays, TracedArrays
+from posewise.robots.annotations.agents import Camera
 from posewise.robots.config import Config
 from posewise.robots.contact.bodies import frame_bodies
+from posewise.robots.contact.bounding_boxes import body_boxes
 from posewise.robots.contact.ray_casting import intersect_lines
-from posewise.robots.geometry.bounding_boxes import body_boxes
 from posewise.robots.geometry.hulls import hull_planes
 from posewise.robots.typing import FrameName
-from posewise.robots.world.agents import Camera
 from posewise.robots.world.frame import Frame
 
 from ..errors import PredicateError

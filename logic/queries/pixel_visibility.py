@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from posewise.robots.annotations.agents import Camera
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError, unknown_name
 from posewise.robots.typing import FrameName
-from posewise.robots.world.agents import Camera
 
 from ..geometry.agents import find_agent
 from ..geometry.camera_rays import CameraRays

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 
 from posewise.robots.config import Config
 from posewise.robots.contact.bodies import frame_bodies
-from posewise.robots.geometry.bounding_boxes import body_boxes
+from posewise.robots.contact.bounding_boxes import body_boxes
 from posewise.robots.kinematics.transforms import quat_to_matrix
 from posewise.robots.simulation.masses import frame_masses
 

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from posewise.features.parts import gather_rows
-from posewise.robots.world.regions import Region
+from posewise.robots.annotations.regions import Region
 
 from ..geometry.ray_axes import AXES
 from ..margins import CAVITY_MARGIN, RAY_CLEARANCE

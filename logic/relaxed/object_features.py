@@ -15,9 +15,9 @@ from posewise.features import Feature
 from posewise.features.parts import gather_rows
 from posewise.features.symbol import Arrays, Resolved, Symbol, TracedArrays
 from posewise.features.symbol_kinds import StackSymbol
+from posewise.robots.annotations.regions import Region
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName
-from posewise.robots.world.regions import Region
 
 from ..geometry.frame_groups import (
     FrameGroup,

@@ -11,7 +11,7 @@ from jaxtyping import Float
 
 from posewise.features.parts import gather_rows
 from posewise.features.symbol import TracedArrays
-from posewise.robots.world.regions import Region
+from posewise.robots.annotations.regions import Region
 
 from ..margins import CAVITY_MARGIN, RAY_CLEARANCE, STRICT_MARGIN
 from ..smooth_extrema import largest

@@ -12,9 +12,9 @@ from jaxtyping import Float
 from posewise.features.parts import gather_rows
 from posewise.features.safe_math import sqrt
 from posewise.features.symbol import TracedArrays
+from posewise.robots.annotations.rooms import Room
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName
-from posewise.robots.world.rooms import Room
 
 from ..geometry.frame_groups import FrameGroup, find_object, require_shapes
 from ..geometry.rooms import pad_walls, room_cells, room_map, room_walls

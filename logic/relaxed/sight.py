@@ -18,7 +18,7 @@ from jaxtyping import Float
 from posewise import collision
 from posewise.features.parts import PartKinds, all_parts, gather_rows, posed_parts
 from posewise.features.symbol import Arrays, TracedArrays
-from posewise.robots.world.agents import Camera
+from posewise.robots.annotations.agents import Camera
 
 from ..errors import PredicateError
 from ..geometry.frame_groups import FrameGroup

@@ -8,11 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from posewise.features.parts import gather_rows
+from posewise.robots.annotations.regions import Region
 from posewise.robots.contact.bodies import frame_bodies
 from posewise.robots.geometry.shapes import Box, Convex, Marker
 from posewise.robots.kinematics.transforms import matrix_to_quat
 from posewise.robots.world.frame import Frame, Geometry
-from posewise.robots.world.regions import Region
 
 from ..margins import (
     STRICT_MARGIN,

@@ -7,12 +7,12 @@ droplets and their free fall.
 import numpy as np
 from jaxtyping import Float
 
+from posewise.robots.annotations.objects import WorldObject
+from posewise.robots.annotations.regions import Region
 from posewise.robots.config import Config
 from posewise.robots.contact.ray_primitives import Polytopes
 from posewise.robots.errors import ConfigError
 from posewise.robots.geometry.hulls import volume_and_centroid
-from posewise.robots.world.objects import WorldObject
-from posewise.robots.world.regions import Region
 
 DOWN = np.array([[0.0, 0.0, -1.0]])
 """Direction in which droplets fall, as one row (1, 3)."""

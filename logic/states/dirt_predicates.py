@@ -7,9 +7,9 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Bool
 
+from posewise.robots.annotations.object_states import ObjectState, Particles
+from posewise.robots.annotations.objects import WorldObject
 from posewise.robots.config import Config
-from posewise.robots.world.object_states import ObjectState, Particles
-from posewise.robots.world.objects import WorldObject
 
 from ..planning.schedule import Plans, Schedule
 from .dirt_rules import (

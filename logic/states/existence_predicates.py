@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool
 
+from posewise.robots.annotations.object_states import WATER, ObjectState, Particles
+from posewise.robots.annotations.objects import WorldObject
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
-from posewise.robots.world.object_states import WATER, ObjectState, Particles
-from posewise.robots.world.objects import WorldObject
 
 from .state_predicate import StatePredicate, Truth, check_substance, check_truth_value
 

@@ -6,12 +6,12 @@ from typing import TypeVar
 import numpy as np
 from jaxtyping import Float
 
+from posewise.robots.annotations.object_states import Particles
 from posewise.robots.config import Config
 from posewise.robots.contact.ray_casting import intersect_lines, ray_hits
 from posewise.robots.errors import ConfigError
 from posewise.robots.validation import integer
 from posewise.robots.world.frame import Frame
-from posewise.robots.world.object_states import Particles
 
 from ..geometry.frame_groups import FrameGroup, bounding_box
 

@@ -11,11 +11,11 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
+from posewise.robots.annotations.object_states import AMBIENT_TEMPERATURE, ObjectState
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError, unknown_name
 from posewise.robots.typing import Array, Frames, MatrixLike, VectorLike
 from posewise.robots.validation import float_array, number, require_finite
-from posewise.robots.world.object_states import AMBIENT_TEMPERATURE, ObjectState
 
 from .thermal_range import HeatSemantics
 from .thermal_rules import DEFAULT_DECAY, DEFAULT_STEP

@@ -8,10 +8,10 @@ from typing import ClassVar, Literal, TypeAlias
 import numpy as np
 from jaxtyping import Bool
 
+from posewise.robots.annotations.object_states import ObjectState
+from posewise.robots.annotations.objects import WorldObject
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
-from posewise.robots.world.object_states import ObjectState
-from posewise.robots.world.objects import WorldObject
 
 from ..errors import PredicateError
 from ..formulas.predicate import Predicate

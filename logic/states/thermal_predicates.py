@@ -5,10 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from posewise.robots.annotations.object_states import ObjectState
+from posewise.robots.annotations.objects import WorldObject
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
-from posewise.robots.world.object_states import ObjectState
-from posewise.robots.world.objects import WorldObject
 
 from ..planning.schedule import Plans, Schedule, plans_for_all
 from .relaxed.thermal_plans import (

@@ -7,9 +7,9 @@ iGibson 2.0 (Li et al., 2021), `object_states/temperature.py` and
 import numpy as np
 from jaxtyping import Bool, Float
 
+from posewise.robots.annotations.object_states import AMBIENT_TEMPERATURE
 from posewise.robots.errors import ConfigError
 from posewise.robots.validation import number
-from posewise.robots.world.object_states import AMBIENT_TEMPERATURE
 
 DEFAULT_DECAY = 0.02
 """Rate of return to the ambient temperature [1/s]; higher returns faster."""

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from posewise.robots.annotations.object_states import ObjectState
+from posewise.robots.annotations.objects import WorldObject
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
-from posewise.robots.world.object_states import ObjectState
-from posewise.robots.world.objects import WorldObject
 
 from ..planning.schedule import Plans, Schedule
 from .relaxed.contact_plans import sliced_plans

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from posewise.robots.annotations.object_states import WATER, ObjectState
+from posewise.robots.annotations.objects import WorldObject
 from posewise.robots.config import Config
-from posewise.robots.world.object_states import WATER, ObjectState
-from posewise.robots.world.objects import WorldObject
 
 from ..planning.schedule import Plans, Schedule
 from .container_rules import droplet_capacity, min_filled_droplets

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 from jaxtyping import Bool
 
+from posewise.robots.annotations.object_states import DROPLETS_PER_SOURCE, Stream
 from posewise.robots.typing import Array
-from posewise.robots.world.object_states import DROPLETS_PER_SOURCE, Stream
 
 DROPLET_PERIOD = 0.1
 """Nominal time between two droplets [s]; longer releases fewer."""

@@ -14,11 +14,11 @@ from typing import TypeAlias
 import numpy as np
 from jaxtyping import Bool, Float
 
+from posewise.robots.annotations.object_states import WATER, ObjectState, Particles
+from posewise.robots.annotations.objects import WorldObject
+from posewise.robots.annotations.regions import Region
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
-from posewise.robots.world.object_states import WATER, ObjectState, Particles
-from posewise.robots.world.objects import WorldObject
-from posewise.robots.world.regions import Region
 
 from ..exact.contact import CONTACT_TOLERANCE
 from ..exact.containment import contains_points

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Float
 
+from posewise.robots.contact_forces import ContactForceVariable
 from posewise.robots.errors import ConfigError
-from posewise.robots.world.contact_forces import ContactForceVariable
 
 from ..terms.objective import ObjectiveError
 from ..terms.typing import Slices

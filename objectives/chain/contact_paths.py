@@ -4,7 +4,7 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.robots.config import Config
-from posewise.robots.geometry.bounding_boxes import body_boxes
+from posewise.robots.contact.bounding_boxes import body_boxes
 
 from .contact_forces import ContactForce
 from .modes import ModeSequence

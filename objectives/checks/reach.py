@@ -11,9 +11,9 @@ import numpy as np
 from posewise.features.table import FS
 from posewise.robots.config import Config
 from posewise.robots.kinematics.joint_types import joint_type
-from posewise.robots.kinematics.mimic_joints import resolve_mimics
 from posewise.robots.kinematics.transforms import pose_multiply
 from posewise.robots.world.frame import Joint
+from posewise.robots.world.mimic_joints import resolve_mimics
 
 from ..chain.modes import original_name
 from ..problem.spec import ProblemSpec, mode_sequence

@@ -12,13 +12,17 @@ from typing import Any, cast
 
 import numpy as np
 
+from posewise.robots.annotations.object_states import (
+    SHORT_NAMES,
+    ObjectState,
+    Particles,
+)
+from posewise.robots.annotations.rooms import Room, RoomMap
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError, unknown_name
 from posewise.robots.loaders.dispatch import Packages
 from posewise.robots.typing import ModelName
 from posewise.robots.validation import CONVERSION_ERRORS
-from posewise.robots.world.object_states import SHORT_NAMES, ObjectState, Particles
-from posewise.robots.world.rooms import Room, RoomMap
 
 from .expressions import read_shape
 from .yaml_entries import Entry, read_names, shorten

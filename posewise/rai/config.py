@@ -9,8 +9,8 @@ import numpy as np
 
 import posewise as pw
 from posewise.features.typing import Order, ScaleLike, TargetLike
-from posewise.robots.kinematics.builder import topological_order
 from posewise.robots.typing import Frames, MatrixLike, StrPath, VectorLike
+from posewise.robots.world.kinematics_builder import topological_order
 
 from .frame import Frame, parse_frame
 

@@ -11,8 +11,8 @@ import posewise as pw
 from posewise.features.typing import Order, ScaleLike, TargetLike
 from posewise.objectives.problem.spec import initial_paths, mode_sequence
 from posewise.objectives.terms.typing import ModeKind, Times
-from posewise.robots.kinematics.builder import topological_order
 from posewise.robots.typing import Frames, MatrixLike, VectorLike
+from posewise.robots.world.kinematics_builder import topological_order
 
 from .config import Config, make_feature
 from .differences import unmoved_frames, world_differences

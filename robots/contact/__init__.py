@@ -1,1 +1,1 @@
-"""Collision pairs of a world, and its distances and ray casts."""
+"""Collision pairs of a world, its distances, ray casts and bounding boxes."""

@@ -12,9 +12,9 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from ..geometry.shapes import Plane
-from ..kinematics.builder import topological_order
 from ..world.frame import Frame
 from ..world.frame_tree import KinematicModel
+from ..world.kinematics_builder import topological_order
 
 FramePair = tuple[int, int]
 """Frame indices, the lower first."""

@@ -112,6 +112,31 @@ class CollisionFilter:
             },
         )
 
+    def with_copies(self, copy_index: Mapping[int, int]) -> "CollisionFilter":
+        """Return the filter after a subtree was copied.
+
+        Copies ignore collisions with all frames that their originals ignore, except
+        those that the root ignores because a hand holds it.
+
+        Args:
+            copy_index: indices of the copies by those of the originals, the root first.
+        """
+        counterparts = {i: (i, copy_index[i]) for i in copy_index}
+        ignored = {
+            (min(a, b), max(a, b)): reason
+            for pair, reason in self.reasons.items()
+            if counterparts.keys() & set(pair)
+            for a in counterparts.get(pair[0], (pair[0],))
+            for b in counterparts.get(pair[1], (pair[1],))
+        }
+        new_filter = self.ignoring(ignored)
+        root = next(iter(copy_index), None)
+        for i in copy_index.keys() & self.held.keys() - {root}:
+            within = (p for p in self.held[i] if copy_index.keys() >= set(p))
+            pairs = ordered_pairs((copy_index[a], copy_index[b]) for a, b in within)
+            new_filter = new_filter.holding(copy_index[i], pairs)
+        return new_filter
+
 
 @lru_cache(maxsize=64)
 def _cached_pairs(

@@ -12,11 +12,11 @@ coupled, as those of parallel grippers, is held by the hand.
 from collections.abc import Collection, Mapping
 from itertools import product
 
+from ..annotations.agents import Agent
 from ..kinematics.joint_types import FREE_JOINTS
-from ..kinematics.mimic_joints import resolve_mimics
-from ..world.agents import Agent
 from ..world.frame import Frame
 from ..world.frame_tree import FrameTree
+from ..world.mimic_joints import resolve_mimics
 from .collision_pairs import FramePair, ordered_pairs
 
 MAX_FINGER_JOINTS = 4

@@ -11,9 +11,9 @@ import numpy as np
 from jaxtyping import Int
 
 from ..errors import first_few
-from ..kinematics.builder import topological_order
 from ..kinematics.joint_types import joint_type
 from ..world.frame import Frame
+from ..world.kinematics_builder import topological_order
 from .bodies import Bodies, body_radii, frame_bodies
 from .own_links import robot_roots
 

@@ -10,9 +10,9 @@ from collections.abc import Collection
 import numpy as np
 from jaxtyping import Int
 
-from ..kinematics.builder import topological_order
 from ..world.frame import Frame
 from ..world.frame_tree import FrameTree
+from ..world.kinematics_builder import topological_order
 from .collision_pairs import FramePair, can_collide, ordered_pairs
 from .hands import floats
 

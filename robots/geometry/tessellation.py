@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 import numpy as np
+from jaxtyping import Float
 
-from ..kinematics.transforms import quat_to_matrix
-from ..world.frame import Geometry
+from ..kinematics.transforms import IDENTITY, quat_to_matrix
 from . import shapes
 
 DEFAULT_COLOR = (0.62, 0.68, 0.74, 1.0)
@@ -16,16 +16,21 @@ PROFILE_POINTS = 12
 """Points on the profile of a ball, from pole to pole (count)."""
 
 
-def polygons(geometry: Geometry, segments: int = 20) -> list[np.ndarray]:
-    """Return the faces (k, 3) of a shape in its frame [m].
+def polygons(
+    shape: shapes.Shape,
+    pose: Float[np.ndarray, "7"] = IDENTITY,
+    segments: int = 20,
+) -> list[np.ndarray]:
+    """Return the faces (k, 3) of a shape in the frame in which it has a pose [m].
 
     Planes, markers and point clouds have none; rounded edges are drawn sharp.
 
     Args:
-        geometry: The shape with its pose.
+        shape: The shape.
+        pose: Its pose in the frame.
         segments: Number of segments about the axis of a round shape.
     """
-    match geometry.shape:
+    match shape:
         case shapes.Box(size, _):
             faces = _box_faces(size / 2)
         case shapes.Cylinder(length, radius, _):
@@ -48,8 +53,8 @@ def polygons(geometry: Geometry, segments: int = 20) -> list[np.ndarray]:
             faces = list(triangles.triangles)
         case _:
             return []
-    R = quat_to_matrix(geometry.pose[3:])
-    return [np.asarray(f) @ R.T + geometry.pose[:3] for f in faces]
+    R = quat_to_matrix(pose[3:])
+    return [np.asarray(f) @ R.T + pose[:3] for f in faces]
 
 
 def _box_faces(half: np.ndarray, max_size: float = 0.08) -> list[np.ndarray]:

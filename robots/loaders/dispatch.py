@@ -6,8 +6,8 @@ from pathlib import Path
 
 from ..errors import LoadError
 from ..geometry.model_files import READABLE_SUFFIXES, is_existing_file
-from ..geometry.package_folders import checked_packages
 from ..world.frame import Model
+from .package_folders import checked_packages
 from .urdf.xacro_text import XacroArgs, expand_xacro, is_xacro
 from .xmltree import XmlElement, parse_xml, read_bytes, read_xml
 

@@ -8,9 +8,9 @@ from jaxtyping import Float
 from ..config import Config
 from ..errors import ConfigError
 from ..geometry import shapes
-from ..kinematics.builder import topological_order
 from ..kinematics.transforms import IDENTITY, pose_multiply, quat_to_matrix
 from ..world.frame import Frame, Geometry
+from ..world.kinematics_builder import topological_order
 from .masses import ball_inertia
 
 

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from ..geometry.bounding_boxes import body_volumes
-from ..kinematics.builder import topological_order
+from ..contact.bounding_boxes import body_volumes
 from ..world.frame import Frame
+from ..world.kinematics_builder import topological_order
 
 WATER_DENSITY = 1000.0
 """Density of shapes of links without masses [kg/m³]."""

@@ -12,13 +12,13 @@ from ..config import Config
 from ..contact.collision_pairs import can_collide
 from ..errors import ConfigError
 from ..kinematics.joint_types import joint_transform, joint_type, resolve_axis
-from ..kinematics.mimic_joints import MimicRelation, motion_value, resolve_mimics
 from ..kinematics.transforms import IDENTITY, pose_multiply, quat_to_matrix
+from ..mujoco_extra import import_mujoco
 from ..world.frame import Frame
 from ..world.friction import contact_friction
+from ..world.mimic_joints import MimicRelation, motion_value, resolve_mimics
 from .geoms import GeomSpec, body_masks, contact_bits, frame_geoms
 from .masses import FrameMass, frame_masses
-from .mujoco_extra import import_mujoco
 
 TIMESTEP = 2e-3
 """Time step of the simulation [s]."""

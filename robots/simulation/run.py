@@ -10,11 +10,11 @@ from jaxtyping import Float
 from ..config import Config
 from ..errors import ConfigError
 from ..kinematics.joint_types import joint_dim
+from ..mujoco_extra import import_mujoco
 from ..typing import FrameName, VectorLike
 from ..validation import float_array, number
 from .model import TwinModel
 from .motion import SimulatedContact, check_stable
-from .mujoco_extra import import_mujoco
 from .readout import frame_body, read_contacts
 
 if TYPE_CHECKING:

@@ -16,12 +16,12 @@ from jaxtyping import Float
 
 from ..config import Config
 from ..errors import ConfigError, unknown_name
-from ..kinematics.mimic_joints import resolve_mimics
+from ..mujoco_extra import import_mujoco
 from ..typing import FrameName, MatrixLike, VectorLike
 from ..validation import float_array, number
+from ..world.mimic_joints import resolve_mimics
 from .model import TIMESTEP, TwinModel, build_twin_model
 from .motion import RayHits, SimulatedContact, SimulatedTrajectory, check_stable
-from .mujoco_extra import import_mujoco
 from .readout import frame_body, read_contacts
 from .run import Motor, TwinRun
 

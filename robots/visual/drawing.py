@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float
 
-from ..config import Config
 from ..geometry.tessellation import DEFAULT_COLOR, polygons
 from ..typing import FrameName
 from .figures import new_figure
+from .viewable_world import ViewableWorld
 from .visible_shapes import drawn_frames
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def new_axes(
 
 
 def draw_shapes(
-    axes: "Axes3D", *layers: tuple[Config, Iterable[FrameName], float]
+    axes: "Axes3D", *layers: tuple[ViewableWorld, Iterable[FrameName], float]
 ) -> None:
     """Draw the visual shapes of frames.
 
@@ -58,7 +58,9 @@ def draw_shapes(
         for name in frames:
             i = C.index(name)
             for geometry in drawn_frames(C.frames)[i].geometries:
-                faces = polygons(geometry) if geometry.visual else []
+                if not geometry.visual:
+                    continue
+                faces = polygons(geometry.shape, geometry.pose)
                 faces = [f @ poses.R[i].T + poses.p[i] for f in faces]
                 all_faces += faces
                 colors += [shade(f, geometry.color, alpha) for f in faces]
@@ -71,7 +73,7 @@ def draw_shapes(
 
 def draw_skeleton(
     axes: "Axes3D",
-    C: Config,
+    C: ViewableWorld,
     q: Float[np.ndarray, " nq"],
     tip: FrameName,
     color: str | Sequence[float],
@@ -84,7 +86,7 @@ def draw_skeleton(
 
 def draw_path(
     axes: "Axes3D",
-    C: Config,
+    C: ViewableWorld,
     path: Float[np.ndarray, "T nq"],
     tip: FrameName,
     count: int = 6,
@@ -106,7 +108,7 @@ def fit_axes(
     axes.set_box_aspect(high - low)
 
 
-def frame_chain(C: Config, tip: FrameName) -> list[int]:
+def frame_chain(C: ViewableWorld, tip: FrameName) -> list[int]:
     """Return the indices of the frames from the root to `tip`."""
     i: int | None = C.index(tip)
     chain: list[int] = []

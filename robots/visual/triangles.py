@@ -51,7 +51,7 @@ def shape_triangles(geometry: Geometry) -> Triangles:
             corners = _octahedron_corners() * max(radius, MIN_POINT_RADIUS)
             local = (points[:, None, None] + corners).reshape(-1, 3, 3)
         case _:
-            local, pose = _fans(polygons(geometry, SEGMENTS)), None
+            local, pose = _fans(polygons(geometry.shape, geometry.pose, SEGMENTS)), None
     corners = np.asarray(local, float)
     if pose is not None:
         corners = corners @ quat_to_matrix(pose[3:]).T + pose[:3]

@@ -6,13 +6,13 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float, Int
 
+from ..annotations.agents import Agent, Camera
+from ..annotations.regions import Region
+from ..annotations.rooms import RoomMap
 from ..contact.proximity import Contact
 from ..kinematics.forward import ForwardPass
 from ..typing import FrameName, PoseLike, VectorLike
-from ..world.agents import Agent, Camera
 from ..world.frame import Frame
-from ..world.regions import Region
-from ..world.rooms import RoomMap
 
 
 @runtime_checkable

@@ -4,9 +4,9 @@ from dataclasses import replace
 from functools import lru_cache
 
 from ..geometry import shapes
-from ..kinematics.builder import topological_order
 from ..world.frame import Frame, Geometry
 from ..world.frame_tree import FrameTree
+from ..world.kinematics_builder import topological_order
 
 
 def visible_tree(tree: FrameTree) -> FrameTree:

@@ -1,1 +1,1 @@
-"""The frames of a world, and the edits and annotations of that tree."""
+"""The frames of a world: the tree of them, its kinematics and its edits."""

@@ -11,7 +11,6 @@ import numpy as np
 
 from ..errors import ConfigError
 from ..geometry.shapes import Part, Shape
-from ..kinematics.builder import topological_order
 from ..kinematics.joint_types import joint_type, neutral_value, value_from_pose
 from ..kinematics.transforms import IDENTITY, pose_inverse, pose_multiply
 from ..typing import (
@@ -35,6 +34,7 @@ from .argument_parsing import (
 )
 from .frame import Joint
 from .frame_tree import FrameTree, joint_of
+from .kinematics_builder import topological_order
 from .palette import keep_bodies
 
 MAX_POSE_ERROR = 1e-6

@@ -10,11 +10,6 @@ import numpy as np
 from jaxtyping import Float
 
 from ..errors import ConfigError, unknown_name
-from ..kinematics.builder import (
-    KinematicsLayout,
-    build_kinematics,
-    move_rigid_frame,
-)
 from ..kinematics.forward import (
     MIN_FRAME_CAPACITY,
     ForwardPass,
@@ -24,18 +19,19 @@ from ..kinematics.forward import (
     frame_quaternions,
 )
 from ..kinematics.joint_types import neutral_value
-from ..kinematics.mimic_joints import (
-    bounds_of_leader,
-    followers_by_leader,
-    mimic_value,
-    resolve_mimics,
-)
 from ..kinematics.periods import coordinate_periods
 from ..kinematics.transforms import quat_normalize
 from ..typing import FrameName, Frames, VectorLike
 from ..validation import MAX_NUMBER, float_array, is_bounded
 from .argument_parsing import refuse_outside
 from .frame import Frame, FrameFields, Joint
+from .kinematics_builder import KinematicsLayout, build_kinematics, move_rigid_frame
+from .mimic_joints import (
+    bounds_of_leader,
+    followers_by_leader,
+    mimic_value,
+    resolve_mimics,
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,19 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from ..contact.collision_pairs import ordered_pairs
-from ..contact.filter import CollisionFilter
 from ..errors import ConfigError
-from ..kinematics.builder import topological_order
 from ..typing import FrameName
 from .add import append_frames
 from .frame import Joint
 from .frame_tree import FrameTree
+from .kinematics_builder import topological_order
 
 
 def copy_subtree(
     tree: FrameTree,
-    collision_filter: CollisionFilter,
     root: FrameName,
     parent: FrameName,
     rename: Callable[[str], str],
@@ -26,14 +23,12 @@ def copy_subtree(
     origin: np.ndarray,
     joint: Joint | None,
     without: Collection[str],
-) -> tuple[FrameTree, CollisionFilter, dict[str, str]]:
+) -> tuple[FrameTree, dict[int, int]]:
     """Copy a frame and everything below it; see `Config.copy_subtree`.
 
-    Copies ignore collisions with all frames that their originals ignore, except those
-    that the root ignores because a hand holds it.
-
     Returns:
-        The new tree and filter, and the names of the copies by those of the originals.
+        The new tree, and the indices of the copies by those of the originals, the root
+        first.
     """
     frames, top = tree.frames, tree.own_index(root)
     originals: list[int] = []
@@ -56,21 +51,7 @@ def copy_subtree(
                 parent=copy_index[up], joint=_mimicking_joint(frame.joint, rename)
             )
         copies.append(replace(frame, name=rename(frame.name), **changes))
-    counterparts = {i: (i, copy_index[i]) for i in originals}
-    ignored = {
-        (min(a, b), max(a, b)): reason
-        for pair, reason in collision_filter.reasons.items()
-        if counterparts.keys() & set(pair)
-        for a in counterparts.get(pair[0], (pair[0],))
-        for b in counterparts.get(pair[1], (pair[1],))
-    }
-    new_filter = collision_filter.ignoring(ignored)
-    for i in copy_index.keys() & collision_filter.held.keys() - {top}:
-        within = (p for p in collision_filter.held[i] if copy_index.keys() >= set(p))
-        pairs = ordered_pairs((copy_index[a], copy_index[b]) for a, b in within)
-        new_filter = new_filter.holding(copy_index[i], pairs)
-    names = {frames[i].name: rename(frames[i].name) for i in originals}
-    return append_frames(tree, copies), new_filter, names
+    return append_frames(tree, copies), copy_index
 
 
 def _mimicking_joint(joint: Joint | None, rename: Callable[[str], str]) -> Joint | None:

@@ -11,7 +11,7 @@ import posewise as pw
 from posewise import FS
 from posewise.features import safe_math
 from posewise.rai.config import make_feature
-from posewise.robots.world.contact_forces import ContactForceVariable
+from posewise.robots.contact_forces import ContactForceVariable
 
 QUATERNION_ROWS = {
     "quaternion": slice(0, 4),

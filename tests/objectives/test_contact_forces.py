@@ -10,11 +10,8 @@ from posewise import FS, OT
 from posewise.collision import point_distance_and_normal
 from posewise.objectives.problem.spec import compile_chain, initial_paths, mode_sequence
 from posewise.robots.contact.bodies import frame_bodies
+from posewise.robots.contact_forces import ContactForceVariable, contact_force_variables
 from posewise.robots.simulation.inertia import link_inertia
-from posewise.robots.world.contact_forces import (
-    ContactForceVariable,
-    contact_force_variables,
-)
 
 G, MASS, EFFORT = 9.81, 0.2, 5.0
 SIZE = pw.Box([0.06, 0.06, 0.06])

@@ -7,7 +7,7 @@ import trimesh
 from helpers.cases import case
 
 import posewise as pw
-from posewise.robots.geometry.mesh_paths import MeshLocator
+from posewise.robots.loaders.mesh_paths import MeshLocator
 
 MESH = Path("meshes/m.stl")
 

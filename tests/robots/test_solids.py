@@ -9,10 +9,10 @@ from helpers.worlds import random_pose
 from scipy.optimize import nnls
 
 import posewise as pw
+from posewise.robots.contact.bounding_boxes import body_boxes, body_volumes
 from posewise.robots.contact.gjk_numpy import min_distance
 from posewise.robots.contact.pose_batches import distances_at_poses
 from posewise.robots.contact.ray_casting import intersect_lines, ray_hits
-from posewise.robots.geometry.bounding_boxes import body_boxes, body_volumes
 from posewise.robots.kinematics.transforms import quat_to_matrix
 
 WEDGE = np.array([[0, 0, 0], [0.3, 0, 0], [0, 0.3, 0], [0, 0, 0.4], [0.1, 0.1, 0.4]])

@@ -10,7 +10,7 @@ from helpers.worlds import TYPES, random_pose, random_q
 
 import posewise as pw
 from posewise.logic.geometry.frame_groups import closest_separation, find_object
-from posewise.robots.geometry.bounding_boxes import body_volumes
+from posewise.robots.contact.bounding_boxes import body_volumes
 from posewise.robots.kinematics.joint_types import JOINT_TYPES
 from posewise.robots.models import model_names
 from posewise.robots.simulation.motion import SimulationError

@@ -6,8 +6,8 @@ from functools import partial
 import numpy as np
 from jaxtyping import Float
 
+from posewise.robots.annotations.objects import WorldObject
 from posewise.robots.config import Config
-from posewise.robots.world.objects import WorldObject
 
 from ...errors import PredicateError
 from ...planning.schedule import Plan, Plans, Schedule, plans_for_all, plans_for_any

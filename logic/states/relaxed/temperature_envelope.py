@@ -13,9 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Shaped
 
+from posewise.robots.annotations.object_states import AMBIENT_TEMPERATURE
 from posewise.robots.errors import ConfigError
 from posewise.robots.typing import Array
-from posewise.robots.world.object_states import AMBIENT_TEMPERATURE
 
 from ...smooth_extrema import Scalar, smoothstep
 from ..thermal_rules import DEFAULT_DECAY, DEFAULT_STEP

@@ -16,8 +16,8 @@ from typing import Literal
 import numpy as np
 
 from posewise.objectives.terms.interval import Slices
+from posewise.robots.annotations.object_states import AMBIENT_TEMPERATURE
 from posewise.robots.config import Config
-from posewise.robots.world.object_states import AMBIENT_TEMPERATURE
 
 from ...errors import PredicateError
 from ...exact.containment import InsideOf, contains_points

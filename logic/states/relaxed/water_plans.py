@@ -13,9 +13,9 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Int
 
+from posewise.robots.annotations.objects import WorldObject
+from posewise.robots.annotations.regions import Region
 from posewise.robots.config import Config
-from posewise.robots.world.objects import WorldObject
-from posewise.robots.world.regions import Region
 
 from ...errors import PredicateError
 from ...geometry.frame_groups import (

@@ -15,9 +15,9 @@ from jaxtyping import Float
 
 from posewise.compilation.precision import full_matmul_precision
 from posewise.features.safe_math import norm
+from posewise.robots.annotations.regions import Region
 from posewise.robots.errors import ConfigError
 from posewise.robots.typing import Array
-from posewise.robots.world.regions import Region
 
 from ...smooth_extrema import Scalar, kth_smallest, smooth_max
 from ..container_rules import MIN_OPENING_UP

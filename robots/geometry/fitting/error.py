@@ -9,7 +9,6 @@ from jaxtyping import Float, Int
 from ...errors import ConfigError
 from ...kinematics.transforms import IDENTITY, quat_to_matrix
 from ...validation import float_array
-from ...world.frame import Geometry
 from ..convex_parts import convex_parts
 from ..hulls import surface_simplices
 from ..mesh_cleaning import clean_triangles
@@ -138,7 +137,7 @@ def _boundary_triangles(item: PosedShape) -> Float[np.ndarray, "n 3 3"]:
         simplices = surface_simplices(item.shape.vertices)
         triangles = np.array([s[[0, len(s) // 2, -1]] for s in simplices])
         return triangles @ quat_to_matrix(item.pose[3:]).T + item.pose[:3]
-    faces = polygons(Geometry(item.shape, item.pose))
+    faces = polygons(item.shape, item.pose)
     fans = [f[[0, i, i + 1]] for f in faces for i in range(1, len(f) - 1)]
     return np.array(fans)
 

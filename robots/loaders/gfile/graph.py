@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from ...errors import LoadError, unknown_name
-from ...geometry.package_folders import package_root
+from ..package_folders import package_root
 from .edit import merge_edit
 from .nodes import FileReference, GraphNode, NodeGraph, describe
 from .syntax import MAX_DEPTH, MAX_NODES, parse_g

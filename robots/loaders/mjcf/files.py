@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...geometry.model_files import is_existing_file
-from ...geometry.package_folders import package_root
+from ..package_folders import package_root
 from ..xmltree import XmlElement, read_xml
 
 if TYPE_CHECKING:

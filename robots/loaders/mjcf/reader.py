@@ -40,7 +40,7 @@ from ...kinematics.transforms import (
     pose_multiply,
     quat_to_matrix,
 )
-from ...simulation.mujoco_extra import import_mujoco
+from ...mujoco_extra import import_mujoco
 from ...validation import MAX_NUMBER, is_bounded, leave_values, open_bounds
 from ...world.frame import Frame, Geometry, Joint, Model, NamedState
 from ..xmltree import parse_xml

@@ -4,7 +4,7 @@ import warnings
 from dataclasses import dataclass, field
 
 from ...errors import LoadError, first_few
-from ...geometry.mesh_paths import MeshLocator
+from ..mesh_paths import MeshLocator
 
 
 @dataclass(frozen=True, eq=False)

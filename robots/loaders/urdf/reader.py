@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ...contact.collision_pairs import FramePair, adjacent_bodies, can_collide
-from ...geometry.mesh_paths import MeshLocator
-from ...geometry.package_folders import checked_packages
 from ...kinematics.transforms import IDENTITY
 from ...world.frame import Frame, Model
+from ..mesh_paths import MeshLocator
+from ..package_folders import checked_packages
 from ..xmltree import XmlElement, read_xml
 from .joints import joint_attributes, read_joint, standing_followers
 from .left_out import LeftOut

@@ -16,10 +16,10 @@ from xml.etree import ElementTree as ET
 import numpy as np
 
 from ...errors import LoadError
-from ...geometry.package_folders import checked_packages
 from ...typing import StrPath
 from ...world.frame import NamedState
 from ...world.named_states import DEFAULT_GROUP
+from ..package_folders import checked_packages
 from ..xmltree import XML_DECLARATION, XmlElement, parse_xml, read_bytes, read_xml
 from .structure import refuse_xacro
 from .xacro_text import XacroArgs, expand_xacro, is_xacro

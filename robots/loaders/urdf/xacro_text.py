@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ...dependency_warnings import dependency_warnings_ignored
 from ...errors import LoadError, first_few, unknown_name
-from ...geometry.package_folders import package_folders
+from ..package_folders import package_folders
 
 XacroArgs = Mapping[str, str | float | bool]
 """Values of `<xacro:arg>` by name."""

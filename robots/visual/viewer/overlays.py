@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from ...annotations.agents import DEFAULT_REACH
 from ...geometry.shapes import Marker, Plane
-from ...world.agents import DEFAULT_REACH
 from ..framing import floor_height, framed_points, grid_cell
 from ..labels import label_places
 from ..viewable_world import ViewableWorld

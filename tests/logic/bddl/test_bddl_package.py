@@ -13,7 +13,7 @@ from helpers.bddl_worlds import kitchen, move
 import posewise as pw
 from posewise import logic
 from posewise.logic.bddl.grammar import atoms_in
-from posewise.robots.world.objects import WorldObject
+from posewise.robots.annotations.objects import WorldObject
 
 theirs = pytest.importorskip("bddl", reason="the package bddl is not installed")
 activity = pytest.importorskip("bddl.activity", reason="bddl cannot be imported")

@@ -12,7 +12,7 @@ from posewise.logic.geometry.frame_groups import (
     first_hits,
     subtree_group,
 )
-from posewise.robots.world.object_states import Stream
+from posewise.robots.annotations.object_states import Stream
 
 UNIT = [1.0, 0, 0, 0]
 FOOD = {"cookable": {}, "burnable": {"burn_temperature": 150}, "freezable": {}}

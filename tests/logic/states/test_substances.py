@@ -5,7 +5,7 @@ import pytest
 
 import posewise as pw
 from posewise import ConfigError, Particles, logic
-from posewise.robots.world.object_states import parse_state
+from posewise.robots.annotations.object_states import parse_state
 
 UNIT = [1.0, 0, 0, 0]
 ABILITIES = {"fillable": {"capacity": 10}, "soakable": {"w_soaked": 2}, "breakable": {}}

@@ -12,7 +12,7 @@ from ..geometry.hulls import volume_and_centroid
 from ..kinematics.transforms import quat_to_matrix
 from ..typing import MatrixLike, PoseLike, RegionKind, VectorLike
 from ..validation import float_array, is_bounded
-from .argument_parsing import finite_vector, parse_pose
+from ..world.argument_parsing import finite_vector, parse_pose
 
 REGION_KINDS = ("cavity", "support")
 MAX_EXTENT = 1e3

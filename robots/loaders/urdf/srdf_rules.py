@@ -6,15 +6,15 @@ from itertools import product
 
 import numpy as np
 
-from ..errors import ConfigError, first_few
-from ..kinematics.joint_types import joint_type
-from ..loaders.urdf.srdf import Srdf, format_srdf
-from ..world.argument_parsing import MAX_EXCESS, parse_joint_value
-from ..world.frame import Joint, NamedState
-from ..world.frame_tree import FrameTree
-from .collision_pairs import FramePair, ordered_pairs
-from .filter import CollisionFilter
-from .own_links import adjacent_pairs
+from ...contact.collision_pairs import FramePair, ordered_pairs
+from ...contact.filter import CollisionFilter
+from ...contact.own_links import adjacent_pairs
+from ...errors import ConfigError, first_few
+from ...kinematics.joint_types import joint_type
+from ...world.argument_parsing import MAX_EXCESS, parse_joint_value
+from ...world.frame import Joint, NamedState
+from ...world.frame_tree import FrameTree
+from .srdf import Srdf, format_srdf
 
 
 def apply_rules(

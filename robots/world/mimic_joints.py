@@ -8,9 +8,9 @@ from functools import lru_cache
 import numpy as np
 
 from ..errors import ConfigError, unknown_name
+from ..kinematics.joint_types import joint_type
 from ..validation import MAX_NUMBER, is_bounded
-from ..world.frame import Frame, Joint
-from .joint_types import joint_type
+from .frame import Frame, Joint
 
 
 @dataclass

@@ -8,9 +8,9 @@ from jaxtyping import Float
 
 from posewise import collision
 
-from ..contact.bodies import Bodies, frame_bodies
+from ..geometry.hulls import cube_directions, volume_and_centroid
 from ..world.frame import Frame
-from .hulls import cube_directions, volume_and_centroid
+from .bodies import Bodies, frame_bodies
 
 LEVEL_TOLERANCE = 1e-9
 """Inclination up to which a half-space counts as axis-aligned [rad]."""

@@ -11,10 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import ConfigError
-from ..world.frame import Frame, Joint
-from .joint_types import Axis, JointNode, joint_transform, joint_type, resolve_axis
-from .mimic_joints import MimicRelation, motion_value, resolve_mimics
-from .transforms import (
+from ..kinematics.joint_types import (
+    Axis,
+    JointNode,
+    joint_transform,
+    joint_type,
+    resolve_axis,
+)
+from ..kinematics.transforms import (
     IDENTITY,
     pose_multiply,
     quat_multiply,
@@ -22,7 +26,9 @@ from .transforms import (
     rotate,
     skew,
 )
-from .tree import KinematicTree
+from ..kinematics.tree import KinematicTree
+from .frame import Frame, Joint
+from .mimic_joints import MimicRelation, motion_value, resolve_mimics
 
 
 @dataclass(frozen=True, eq=False)

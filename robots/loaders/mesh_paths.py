@@ -19,7 +19,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from ..errors import PosewiseError
-from .model_files import READABLE_SUFFIXES, is_existing_file
+from ..geometry.model_files import READABLE_SUFFIXES, is_existing_file
 from .package_folders import package_folders, package_root
 
 SMALL_FILE_BYTES = 2048
@@ -119,7 +119,7 @@ def _problem_of_small_file(path: Path) -> str | None:
     """Return why a small mesh file cannot be read; None if it can or is large."""
     if path.stat().st_size > SMALL_FILE_BYTES:
         return None
-    from .mesh_files import read_mesh
+    from ..geometry.mesh_files import read_mesh
 
     try:
         read_mesh(path)

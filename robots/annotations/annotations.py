@@ -6,10 +6,10 @@ from typing import Any, TypeVar
 
 from ..errors import ConfigError, unknown_name
 from ..typing import FrameName, Frames, MatrixLike, PoseLike, RegionKind, VectorLike
+from ..world.frame import NamedState
+from ..world.frame_tree import FrameTree
+from ..world.named_states import merge_states, restricted_states
 from .agents import Agent, Camera, parse_hands
-from .frame import NamedState
-from .frame_tree import FrameTree
-from .named_states import merge_states, restricted_states
 from .object_states import ObjectState, parse_state
 from .objects import ObjectAnnotation
 from .regions import REGION_KINDS, Region, parse_cavity, parse_support, region_frame

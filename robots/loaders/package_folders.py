@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ..errors import LoadError
-from ..loaders.xmltree import read_xml
+from .xmltree import read_xml
 
 MODEL_PATHS = (
     "GZ_SIM_RESOURCE_PATH",

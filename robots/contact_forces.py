@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from ..config import Config
-from ..geometry.shapes import Marker
+from .config import Config
+from .geometry.shapes import Marker
 
 CONTACT_FORCE_ATTRIBUTE = "contact_force"
 """Attribute of the frame at a point of attack, which holds the variable."""

@@ -1,0 +1,1 @@
+"""Annotations of a world: objects, regions, rooms, cameras, agents and states."""
