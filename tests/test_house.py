@@ -30,6 +30,15 @@ def test_circles_and_upward_imports_are_found():
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("floor", ["logic"])
+def test_rooms_of_a_floor_have_one_order(floor):
+    inside = {m: t for m, t in house.import_graph().items() if house.floor(m) == floor}
+    assert set(house.rooms(floor)) == {*map(house.room, inside)} - {""}
+    assert house.knots(inside) == []
+    assert house.climbs(inside) == []
+
+
+@pytest.mark.long
 def test_public_arguments_are_typed():
     arguments = list(house.public_arguments())
     untyped = [name for name, is_untyped in arguments if is_untyped]

@@ -10,7 +10,7 @@ from posewise.robots.errors import ConfigError
 from posewise.robots.world.object_states import ObjectState
 from posewise.robots.world.objects import WorldObject
 
-from ..planning.schedule import Plans, Schedule, plans_for_all
+from ..formulas.schedule import Plans, Schedule, plans_for_all
 from .relaxed.thermal_plans import (
     TemperatureGoal,
     avoid_plans,

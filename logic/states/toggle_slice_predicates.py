@@ -9,7 +9,7 @@ from posewise.robots.errors import ConfigError
 from posewise.robots.world.object_states import ObjectState
 from posewise.robots.world.objects import WorldObject
 
-from ..planning.schedule import Plans, Schedule
+from ..formulas.schedule import Plans, Schedule
 from .relaxed.contact_plans import sliced_plans
 from .relaxed.toggled_plans import toggled_plans
 from .state_predicate import StatePredicate, Truth, check_truth_value

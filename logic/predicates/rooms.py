@@ -18,13 +18,7 @@ from ..geometry.frame_groups import (
     find_object,
     require_shapes,
 )
-from ..geometry.rooms import (
-    room_cells,
-    room_map,
-    room_walls,
-    rooms_named,
-    rooms_region,
-)
+from ..geometry.rooms import room_cells, room_map, room_walls, rooms_named, rooms_region
 from ..relaxed.constraint_terms import ConstraintTerm, Inequality
 from ..relaxed.object_features import constant_row, feature_on_frames, object_pair
 from ..relaxed.rooms import middle_in_rooms, origin_in_room_rows, same_room_rows
