@@ -39,6 +39,24 @@ def test_rooms_of_a_floor_have_one_order(floor):
 
 
 @pytest.mark.long
+def test_exact_verdicts_share_nothing_with_relaxations():
+    graph = house.import_graph()
+    exact = {m for m in graph if m.startswith("posewise.logic.exact")}
+    # all of the floor that they import, directly or through others
+    todo, reached = [*exact], {*exact}
+    while todo:
+        module = todo.pop()
+        targets = {t for t in graph[module] if house.floor(t) == "logic"}
+        assert not any(house.floor(t) == "collision" for t in graph[module]), module
+        todo += targets - reached
+        reached |= targets
+    assert len(exact) > 10
+    assert {*map(house.room, reached)} == {"errors", "exact", "geometry", "margins"}
+    relaxed = {m for m in graph if m.startswith("posewise.logic.relaxed")}
+    assert not exact & {t for m in relaxed for t in graph[m]}
+
+
+@pytest.mark.long
 def test_public_arguments_are_typed():
     arguments = list(house.public_arguments())
     untyped = [name for name, is_untyped in arguments if is_untyped]

@@ -15,6 +15,21 @@ VALIDATES_ITSELF = frozenset(
     posewise.logic.bddl.scene
     posewise.logic.bddl.solving
     posewise.logic.bddl.task
+    posewise.logic.exact.attachment
+    posewise.logic.exact.contact
+    posewise.logic.exact.containment
+    posewise.logic.exact.floors
+    posewise.logic.exact.footing
+    posewise.logic.exact.grasps
+    posewise.logic.exact.joint_openness
+    posewise.logic.exact.next_to
+    posewise.logic.exact.reach
+    posewise.logic.exact.rooms
+    posewise.logic.exact.sight
+    posewise.logic.exact.stable
+    posewise.logic.exact.support
+    posewise.logic.exact.upright
+    posewise.logic.exact.verdict
     posewise.logic.formulas.connectives
     posewise.logic.formulas.pair_quantifiers
     posewise.logic.formulas.predicate
@@ -41,7 +56,7 @@ VALIDATES_ITSELF = frozenset(
     posewise.logic.predicates.stable
     posewise.logic.predicates.support
     posewise.logic.predicates.upright
-    posewise.logic.predicates.verdict
+    posewise.logic.predicates.verdict_predicate
     posewise.logic.queries.blocking
     posewise.logic.queries.contact
     posewise.logic.queries.costmap

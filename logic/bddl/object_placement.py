@@ -14,9 +14,9 @@ from posewise.robots.contact.proximity import nearest_contacts
 from posewise.robots.kinematics.transforms import pose_inverse, pose_multiply
 
 from ..errors import PredicateError
+from ..exact.contact import CONTACT_TOLERANCE
 from ..formulas.predicate import Predicate
 from ..planning.dnf_search import object_names
-from ..predicates.contact import CONTACT_TOLERANCE
 from .aabb_queries import AxisAlignedBoxes, world_boxes
 from .placement_candidates import PlacementCandidates, posed_frames, solid_frames
 

@@ -16,6 +16,7 @@ from posewise.robots.kinematics.transforms import (
     quat_to_matrix,
 )
 
+from ..exact.contact import CONTACT_TOLERANCE
 from ..formulas.predicate import Predicate
 from ..geometry.frame_groups import (
     centre_of_mass,
@@ -25,7 +26,7 @@ from ..geometry.frame_groups import (
 )
 from ..planning.dnf_search import object_names
 from ..predicates.attachment import Attached
-from ..predicates.contact import CONTACT_TOLERANCE, InContactWith
+from ..predicates.contact import InContactWith
 from ..predicates.next_to import NextTo
 from .aabb_queries import (
     AxisAlignedBoxes,

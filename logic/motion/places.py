@@ -14,10 +14,10 @@ from posewise.robots.typing import FrameName
 
 from ..bddl.placement_candidates import PlacementCandidates
 from ..errors import PredicateError
+from ..exact.contact import CONTACT_TOLERANCE
 from ..formulas.predicate import Predicate
 from ..geometry.frame_groups import are_within_at, find_object
 from ..planning.dnf_search import branches, object_names
-from ..predicates.contact import CONTACT_TOLERANCE
 from ..predicates.support import OnTopOf
 
 ROUNDS = 3

@@ -1,4 +1,5 @@
-"""Predicates of objects, places and agents: an exact check joined to its relaxation.
+"""Predicates of objects, places and agents: an exact verdict joined to its relaxation.
 
-The rows of each predicate are in the module of the same name in `logic.relaxed`.
+The verdict of each predicate is in `logic.exact`, its rows in `logic.relaxed`, in
+modules of the same name.
 """

@@ -10,22 +10,14 @@ from posewise.robots.typing import FrameName
 from posewise.robots.validation import number
 
 from ..errors import PredicateError
-from ..geometry.frame_groups import (
-    are_within,
-    closest_separation,
-    find_object,
-    region_around,
-    subtree,
-)
-from ..geometry.messages import length
+from ..exact.attachment import ATTACHMENT_DISTANCE, attachment_verdict, is_joined
+from ..exact.verdict import Verdict
+from ..geometry.frame_groups import region_around
 from ..margins import STRICT_MARGIN
 from ..relaxed.constraint_terms import Conjunction, ConstraintTerm, Inequality
 from ..relaxed.contact import beyond_distance_rows, within_distance_rows
 from ..relaxed.object_features import object_pair
-from .verdict import DEFAULT_BOUND, Verdict, VerdictPredicate
-
-ATTACHMENT_DISTANCE = 0.05
-"""Largest distance of objects that are attached [m], as in OmniGibson."""
+from .verdict_predicate import DEFAULT_BOUND, VerdictPredicate
 
 
 @dataclass(frozen=True)
@@ -55,27 +47,11 @@ class Attached(VerdictPredicate):
         super().__post_init__()
 
     def verdict(self, C: Config) -> Verdict:
-        a, b = find_object(C, self.a, self.b), find_object(C, self.b, self.a)
-        if not self.is_joined(C):
-            return Verdict(False, lambda: f"{self.a} is not joined to {self.b}.")
-        truth = are_within(a, b, ATTACHMENT_DISTANCE)
-
-        def reason() -> str:
-            apart = length(closest_separation(a, b).distance)
-            limit = length(ATTACHMENT_DISTANCE)
-            side = "at most" if truth else "more than"
-            return (
-                f"{self.a} is joined to {self.b}, and {apart} away from it, {side}"
-                f" {limit}."
-            )
-
-        return Verdict(truth, reason)
+        return attachment_verdict(C, self.a, self.b)
 
     def is_joined(self, C: Config) -> bool:
         """Return whether the two are joined, at whatever distance."""
-        state = C.states.get(self.a)
-        is_set = state is not None and bool(state.attached.get(self.b, False))
-        return is_set or C.index(self.a) in subtree(C, C.index(self.b))
+        return is_joined(C, self.a, self.b)
 
     def set(self, C: Config, value: bool = True) -> None:
         """Join a to b, or part them; neither is moved."""

@@ -10,25 +10,18 @@ from posewise.robots.typing import FrameName
 from posewise.robots.validation import number
 
 from ..errors import PredicateError
-from ..geometry.frame_groups import (
-    are_within,
-    closest_separation,
-    find_object,
-    penetration_bound,
-    region_around,
-)
-from ..geometry.messages import length, relation
+from ..exact.contact import CONTACT_TOLERANCE, contact_verdict
+from ..exact.verdict import Verdict
+from ..geometry.frame_groups import region_around
 from ..margins import STRICT_MARGIN
 from ..relaxed.constraint_terms import ConstraintTerm, Inequality
-from ..relaxed.contact import beyond_distance_rows, within_distance_rows
+from ..relaxed.contact import (
+    beyond_distance_rows,
+    contact_smoothing_error,
+    within_distance_rows,
+)
 from ..relaxed.object_features import object_pair
-from .verdict import SemanticPredicate, Verdict
-
-CONTACT_TOLERANCE = 1e-4
-"""Distance up to which objects are in contact [m].
-
-It exceeds the gap that a solver leaves, and is far below the slack of physics engines.
-"""
+from .verdict_predicate import SemanticPredicate
 
 
 @dataclass(frozen=True)
@@ -60,20 +53,7 @@ class InContactWith(SemanticPredicate):
         check_tolerance(self, self.tolerance)
 
     def verdict(self, C: Config) -> Verdict:
-        a, b = find_object(C, self.a, self.b), find_object(C, self.b, self.a)
-        truth = are_within(a, b, self.tolerance)
-
-        def reason() -> str:
-            separation = closest_separation(a, b)
-            if not truth:
-                return f"{relation(separation, self.a, self.b)}: not in contact."
-            if separation.distance > 0:
-                how = f"with a gap of {length(separation.distance)}"
-            else:
-                how = f"overlapping by at most {length(penetration_bound(a, b))}"
-            return f"{self.a} touches {self.b}, {how}."
-
-        return Verdict(truth, reason)
+        return contact_verdict(C, self.a, self.b, self.tolerance)
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
         """Return rows of the signed distance of the nearest parts."""
@@ -92,15 +72,6 @@ class InContactWith(SemanticPredicate):
             return None
         other = self.b if name == self.a else self.a
         return region_around(C, name, other, -1.0, 1.0)
-
-
-def contact_smoothing_error(tolerance: float, bound: float) -> float:
-    """Return the error allowed to smooth minima of distances [m].
-
-    It is at most half of the tolerance, so that objects need not overlap for a row to
-    be at most 0; for a tolerance of 0 they must, by the bound.
-    """
-    return min(0.5 * tolerance, bound) or bound
 
 
 def check_tolerance(predicate: SemanticPredicate, tolerance: float) -> None:

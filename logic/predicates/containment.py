@@ -10,21 +10,23 @@ from jaxtyping import Bool, Float
 from posewise.robots.config import Config
 from posewise.robots.errors import ProblemWarning
 from posewise.robots.typing import FrameName
-from posewise.robots.world.regions import Region
 
+from ..exact.containment import (
+    cavities,
+    containment_impediments,
+    containment_verdict,
+    contains_points,
+)
+from ..exact.verdict import Verdict
 from ..geometry.frame_groups import (
-    FrameGroup,
     bounding_box,
-    centre_of_mass,
     centres_of_mass_at,
     find_object,
     region_around,
     require_shapes,
 )
-from ..geometry.hollows import filled_hollow
-from ..geometry.messages import length
-from ..geometry.ray_axes import AXES, IGIBSON_RANGE, hits_along_axes, is_surrounded
-from ..geometry.regions import checked_cavities, in_cavity, regions_box
+from ..geometry.ray_axes import IGIBSON_RANGE
+from ..geometry.regions import in_cavity, regions_box
 from ..relaxed.constraint_terms import (
     Conjunction,
     ConstraintTerm,
@@ -40,7 +42,7 @@ from ..relaxed.containment import (
 )
 from ..relaxed.object_features import object_pair
 from .rest import does_not_stay
-from .verdict import SemanticPredicate, Verdict
+from .verdict_predicate import SemanticPredicate
 
 MIN_STACK_HEIGHT = 1.5
 """Least height of the centre of an object that stands on another one, in heights."""
@@ -86,49 +88,14 @@ class InsideOf(SemanticPredicate):
 
     def impediments(self, C: Config) -> Iterator[str]:
         """Yield a sentence if the hollow of b is filled by the hull of its mesh."""
-        b = find_object(C, self.b, self.a)
-        if not self._cavities(b) and (text := filled_hollow(b)):
-            yield f"InsideOf({self.a}, {self.b}): {text}"
+        yield from containment_impediments(C, self.a, self.b, self.semantics)
 
     def solution_doubts(self, C: Config) -> Iterator[str]:
         """Yield a sentence if a does not stay where it is."""
         yield from does_not_stay(self, C, self.a)
 
     def verdict(self, C: Config) -> Verdict:
-        a = find_object(C, self.a, self.b)
-        b = require_shapes(find_object(C, self.b, self.a))
-        igibson = self.semantics == "igibson"
-        centre = centre_of_mass(a, root_only=igibson)
-        R_axes = np.eye(3) if igibson else b.pose(b.frames[0])[0]
-        low, high = bounding_box(b, R_axes)
-        here = R_axes.T @ centre
-        outside = np.maximum(low - here, here - high)
-        if self.semantics != "document" and outside.max() > 0:
-            return Verdict(False, lambda: self._outside_reason(outside))
-        return self._surrounded_verdict(b, centre, R_axes)
-
-    def _outside_reason(self, outside: np.ndarray) -> str:
-        axis = int(outside.argmax())
-        where = f"{length(outside[axis])} outside {self.b}'s bounding box"
-        return f"{self.a}'s centre of mass lies {where} in {'xyz'[axis]}."
-
-    def _surrounded_verdict(
-        self, b: FrameGroup, centre: np.ndarray, R_axes: np.ndarray
-    ) -> Verdict:
-        reach = IGIBSON_RANGE if self.semantics == "igibson" else np.inf
-        distance = hits_along_axes(b, centre, AXES @ R_axes.T, reach)
-        both = np.isfinite(distance).all(-1)
-        truth = bool(is_surrounded(both))
-        sides = f"{self.b} is on both sides of {self.a}'s centre of mass along"
-        if truth:
-            axes = "z and an axis across it" if both[8] else "two axes across z"
-            text = f"{sides} {axes}, within {length(distance[both].max())}."
-        else:
-            text = f"{sides} {_count_axes(both)}, not along two orthogonal axes."
-            for impediment in self.impediments(b.C):
-                text = f"{text} {impediment}"
-                warnings.warn(impediment, ProblemWarning, stacklevel=5)
-        return Verdict(truth, lambda: text)
+        return containment_verdict(C, self.a, self.b, self.semantics)
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
         """Return rows of a's centre in b's bounding box, and of rays that hit b."""
@@ -149,7 +116,7 @@ class InsideOf(SemanticPredicate):
                 for k in range(6)
             ]
             return Disjunction((around, *faces), error)
-        if regions := self._cavities(pair.b):
+        if regions := cavities(pair.b, self.semantics):
             # The convex cavities are inside by the same predicate, as was checked:
             # fewer places, but rows that are smooth and exact.
             inside = [pair.feature(cavity_rows(pair, r)) for r in regions]
@@ -174,14 +141,8 @@ class InsideOf(SemanticPredicate):
         if name != self.a:
             return None
         b = find_object(C, self.b, self.a)
-        regions = self._cavities(b)
+        regions = cavities(b, self.semantics)
         return regions_box(b, regions) if regions else region_around(C, name, self.b)
-
-    def _cavities(self, b: FrameGroup) -> list[Region]:
-        """Return the annotated cavities, whose points are inside by this predicate."""
-        if self.semantics == "igibson":
-            return []
-        return checked_cavities(b, _contains_points_posewise)
 
     def admits_poses(
         self, C: Config, name: FrameName, poses: Float[np.ndarray, "n 7"]
@@ -192,40 +153,6 @@ class InsideOf(SemanticPredicate):
         a = find_object(C, self.a, self.b)
         b = require_shapes(find_object(C, self.b, self.a))
         centres = centres_of_mass_at(a, poses, root_only=igibson)
-        if regions := self._cavities(b):
+        if regions := cavities(b, self.semantics):
             return np.any([in_cavity(b, r, centres) for r in regions], axis=0)
         return contains_points(b, centres, igibson)
-
-
-def contains_points(
-    b: FrameGroup, centres: Float[np.ndarray, "n 3"], igibson: bool = True
-) -> Bool[np.ndarray, " n"]:
-    """Return which centres of mass are inside of b, for many at once.
-
-    Args:
-        b: an object.
-        centres: points in the world [m].
-        igibson: whether `InsideOf` is that of "igibson", otherwise of "posewise".
-    """
-    R_axes = np.eye(3) if igibson else b.pose(b.frames[0])[0]
-    low, high = bounding_box(require_shapes(b), R_axes)
-    here = centres @ R_axes
-    inside = np.asarray(((low <= here) & (here <= high)).all(-1))
-    if inside.any():
-        reach = IGIBSON_RANGE if igibson else np.inf
-        distance = hits_along_axes(b, centres[inside], AXES @ R_axes.T, reach)
-        inside[inside] = is_surrounded(np.isfinite(distance).all(-1))
-    return inside
-
-
-def _contains_points_posewise(
-    b: FrameGroup, centres: Float[np.ndarray, "n 3"]
-) -> Bool[np.ndarray, " n"]:
-    return contains_points(b, centres, igibson=False)
-
-
-def _count_axes(both: np.ndarray) -> str:
-    across = int(both[:8].sum())
-    names = [f"{across} of 8 axes across z"] if across else []
-    names += ["z"] if both[8] else []
-    return " and ".join(names) or "0 of 9 axes"

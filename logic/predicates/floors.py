@@ -6,23 +6,20 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.robots.config import Config
-from posewise.robots.errors import ConfigError, unknown_name
-from posewise.robots.geometry.shapes import Plane
 from posewise.robots.typing import FrameName
-from posewise.robots.world.rooms import Room, RoomMap
+from posewise.robots.world.rooms import Room
 
-from ..geometry.frame_groups import bounding_box, find_object, require_shapes
+from ..exact.contact import CONTACT_TOLERANCE
+from ..exact.floors import floor_verdict, room_floors, room_of_floor
+from ..exact.verdict import Verdict
+from ..geometry.frame_groups import bounding_box, find_object
 from ..geometry.rooms import rooms_region
 from ..relaxed.constraint_terms import ConstraintTerm
+from ..relaxed.contact import contact_smoothing_error
 from ..relaxed.floors import on_floor_term
 from ..relaxed.rooms import middle_in_rooms
-from .contact import (
-    CONTACT_TOLERANCE,
-    InContactWith,
-    check_tolerance,
-    contact_smoothing_error,
-)
-from .verdict import SemanticPredicate, Verdict
+from .contact import InContactWith, check_tolerance
+from .verdict_predicate import SemanticPredicate
 
 
 @dataclass(frozen=True)
@@ -59,27 +56,13 @@ class OnFloor(SemanticPredicate):
         check_tolerance(self, self.tolerance)
 
     def verdict(self, C: Config) -> Verdict:
-        a = require_shapes(find_object(C, self.a))
-        room = self._room(C)
-        if C.rooms is None or room is None:
-            return self._contact(self.floor_or_room).verdict(C)
-        low, high = bounding_box(a)
-        middle = (low + high) / 2
-        here = C.rooms.room_at(middle, truncate=self.semantics == "igibson")
-        if self.semantics != "document" and here is not room:
-            where = "no room" if here is None else here.name
-            x, y = middle[:2]
-            text = f"{self.a} is at ({x:.2f}, {y:.2f}) m, in {where}, not {room.name}."
-            return Verdict(False, lambda: text)
-        floors = room_floors(C, C.rooms, room, self.a)
-        verdicts = [self._contact(floor).verdict(C) for floor in floors]
-        best = max(verdicts, key=lambda v: v.truth)
-        prefix = "" if self.semantics == "document" else f"In {room.name}: "
-        return Verdict(best.truth, lambda: f"{prefix}{best.reason()}")
+        return floor_verdict(
+            C, self.a, self.floor_or_room, self.tolerance, self.semantics
+        )
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
         """Return rows of floor contact, and of the middle's distance from walls."""
-        room, bound = self._room(C), 0.5 * self.bound
+        room, bound = room_of_floor(C, self.floor_or_room), 0.5 * self.bound
         floors = self._floors(C, room)
         contacts = [self._contact(floor).relaxed(C, truth) for floor in floors]
         contact_error = contact_smoothing_error(0.5 * self.tolerance, bound)
@@ -94,7 +77,7 @@ class OnFloor(SemanticPredicate):
     ) -> Float[np.ndarray, "2 3"] | None:
         if name != self.a:
             return None
-        room = self._room(C)
+        room = room_of_floor(C, self.floor_or_room)
         low, high = bounding_box(find_object(C, self._floors(C, room)[0], name))
         size = np.ptp(bounding_box(find_object(C, name)), axis=0)
         box = np.array([[*low[:2], high[2]], [*high[:2], high[2] + size[2]]])
@@ -106,22 +89,6 @@ class OnFloor(SemanticPredicate):
         is_usable = np.isfinite(box[:, 2]).all() and (box[0] <= box[1]).all()
         return box if is_usable else None
 
-    def _room(self, C: Config) -> Room | None:
-        """Return the room of the name; None if the name is that of a floor.
-
-        Raises:
-            ConfigError: when the name is unknown.
-        """
-        rooms = () if C.rooms is None else C.rooms.rooms
-        for room in rooms:
-            if room.name == self.floor_or_room:
-                return room
-        known = [*(room.name for room in rooms), *C.objects, *C.frame_names]
-        if self.floor_or_room not in known:
-            kinds = "room, object or frame"
-            raise ConfigError(unknown_name(kinds, self.floor_or_room, known))
-        return None
-
     def _floors(self, C: Config, room: Room | None) -> list[str]:
         if C.rooms is None or room is None:
             return [self.floor_or_room]
@@ -130,34 +97,3 @@ class OnFloor(SemanticPredicate):
     def _contact(self, floor: str) -> InContactWith:
         bound = 0.5 * self.bound
         return InContactWith(self.a, floor, tolerance=self.tolerance, bound=bound)
-
-
-def room_floors(C: Config, rooms: RoomMap, room: Room, a: FrameName) -> list[str]:
-    """Return the names of the floors of a room, for an object a; see `OnFloor`.
-
-    Raises:
-        ConfigError: when no floor is known.
-    """
-    named = room.floor or rooms.floor
-    if named is not None:
-        find_object(C, named)
-        return [named]
-    names = [k for k, entry in C.objects.items() if _is_floor_category(entry.category)]
-    names += [
-        frame.name
-        for frame in C.frames
-        if frame.name == "floor"
-        or any(isinstance(g.shape, Plane) for g in frame.geometries)
-    ]
-    names = [name for name in dict.fromkeys(names) if name != a]
-    if not names:
-        raise ConfigError(
-            f"Nothing is known to be the floor of {room.name!r}; name it, e.g."
-            " RoomMap(..., floor='ground'), or give an object the category"
-            " 'floor.n.01'."
-        )
-    return names
-
-
-def _is_floor_category(category: str | None) -> bool:
-    return (category or "").split(".")[0] == "floor"

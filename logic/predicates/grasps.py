@@ -1,30 +1,25 @@
 """Grasps: an object attached to a hand, or held between its fingers."""
 
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import combinations
 
 import numpy as np
 from jaxtyping import Float
 
 from posewise.robots.config import Config
-from posewise.robots.errors import ConfigError
 from posewise.robots.typing import FrameName
-from posewise.robots.world.agents import Agent
 
 from ..errors import PredicateError
-from ..geometry.agents import find_agent
+from ..exact.contact import CONTACT_TOLERANCE
+from ..exact.grasps import MAX_OPPOSED_COSINE, agent_with_hands, grasp_verdict
+from ..exact.verdict import Verdict
 from ..geometry.frame_groups import (
     FrameGroup,
-    are_within,
     bounding_box,
-    closest_separation,
-    contact_normal,
     find_object,
     require_shapes,
 )
 from ..geometry.hands import fingers, is_attached
-from ..geometry.messages import length
 from ..margins import STRICT_MARGIN
 from ..relaxed.constraint_terms import (
     Conjunction,
@@ -32,14 +27,15 @@ from ..relaxed.constraint_terms import (
     Disjunction,
     Inequality,
 )
-from ..relaxed.contact import beyond_distance_rows, within_distance_rows
+from ..relaxed.contact import (
+    beyond_distance_rows,
+    contact_smoothing_error,
+    within_distance_rows,
+)
 from ..relaxed.grasps import attachment_rows, opposed_contact_rows
 from ..relaxed.object_features import ObjectPair, feature_on_frames
-from .contact import CONTACT_TOLERANCE, check_tolerance, contact_smoothing_error
-from .verdict import SemanticPredicate, Verdict
-
-MAX_OPPOSED_COSINE = -0.5
-"""Largest cosine of the angle between opposing contact normals [1]: 120 degrees."""
+from .contact import check_tolerance
+from .verdict_predicate import SemanticPredicate
 
 
 @dataclass(frozen=True)
@@ -75,20 +71,7 @@ class InHandOfAgent(SemanticPredicate):
         check_tolerance(self, self.tolerance)
 
     def verdict(self, C: Config) -> Verdict:
-        agent, a = self._agent(C), find_object(C, self.a)
-        for hand in agent.hands:
-            if is_attached(a, C.index(hand)):
-                text = f"{self.a} is attached to {hand} of {self.agent}."
-                return Verdict(True, partial(str, text))
-        if self.semantics != "posewise":
-            hands = " and ".join(agent.hands)
-            text = f"{self.a} is attached to 0 hands of {self.agent} ({hands})."
-            return Verdict(False, lambda: text)
-        verdicts = [
-            self._held_verdict(a, hand, fingers(C, hand, named))
-            for hand, named in agent.hands.items()
-        ]
-        return max(verdicts, key=lambda v: v.truth)
+        return grasp_verdict(C, self.a, self.agent, self.tolerance, self.semantics)
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
         """Return rows of the contacts of two fingers of one hand, and of their normals.
@@ -107,7 +90,7 @@ class InHandOfAgent(SemanticPredicate):
                 " it (C.attach, or a mode switch), or use semantics='posewise', which"
                 " also accepts fingers that hold it."
             )
-        agent, a = self._agent(C), find_object(C, self.a)
+        agent, a = agent_with_hands(C, self.agent), find_object(C, self.a)
         hands = [FrameGroup(C, hand, (C.index(hand),)) for hand in agent.hands]
         attached = [hand for hand in hands if is_attached(a, hand.frames[0])]
         if truth and attached:
@@ -170,54 +153,9 @@ class InHandOfAgent(SemanticPredicate):
     ) -> Float[np.ndarray, "2 3"] | None:
         if name != self.a:
             return None
-        hands = self._agent(C).hands.items()
+        hands = agent_with_hands(C, self.agent).hands.items()
         every = [f for hand, named in hands for f in fingers(C, hand, named)]
         boxes = np.array([bounding_box(f) for f in every]).reshape(-1, 2, 3)
         if not len(boxes) or not np.isfinite(boxes).all():
             return None
         return np.array([boxes[:, 0].min(0), boxes[:, 1].max(0)])
-
-    def _agent(self, C: Config) -> Agent:
-        agent = find_agent(C, self.agent)
-        if not agent.hands:
-            raise ConfigError(
-                f"Agent {self.agent!r} has no hands; name them: C.add_agent("
-                f"{self.agent!r}, base=..., hands=['hand'])."
-            )
-        return agent
-
-    def _held_verdict(
-        self, a: FrameGroup, hand: str, hand_fingers: list[FrameGroup]
-    ) -> Verdict:
-        require_shapes(a)
-        touching = [f for f in hand_fingers if are_within(f, a, self.tolerance)]
-        normals = [contact_normal(f, a) for f in touching]
-        contacts = zip(touching, normals, strict=True)
-        for (f, normal_f), (g, normal_g) in combinations(contacts, 2):
-            cosine = float(np.dot(normal_f, normal_g))
-            if cosine <= MAX_OPPOSED_COSINE:
-                angle = np.degrees(np.arccos(max(cosine, -1.0)))
-                both = f"{self.a} is between {f.name} and {g.name}"
-                text = f"{both}, which touch it from sides {angle:.0f} degrees apart."
-                return Verdict(True, partial(str, text))
-        reason = partial(self._not_held_reason, a, hand, hand_fingers, touching)
-        return Verdict(False, reason)
-
-    def _not_held_reason(
-        self,
-        a: FrameGroup,
-        hand: str,
-        hand_fingers: list[FrameGroup],
-        touching: list[FrameGroup],
-    ) -> str:
-        fraction = f"{len(touching)} of {len(hand_fingers)}"
-        count = f"{fraction} fingers of {hand} touch {self.a}"
-        if len(touching) > 1:
-            return f"{count}, no two of them from opposite sides."
-        free = [f for f in hand_fingers if f not in touching]
-        if not free:
-            return f"{count}, and it takes two."
-        gaps = [closest_separation(f, a).distance for f in free]
-        nearest = int(np.argmin(gaps))
-        distance = length(gaps[nearest])
-        return f"{count}; {free[nearest].name} is {distance} from it."

@@ -11,13 +11,13 @@ from posewise.robots.validation import number
 from posewise.robots.world.agents import DEFAULT_REACH
 
 from ..errors import PredicateError
+from ..exact.reach import reach_verdict
+from ..exact.verdict import Verdict
 from ..geometry.agents import find_agent
-from ..geometry.frame_groups import centre_of_mass, find_object
-from ..geometry.messages import length
 from ..relaxed.constraint_terms import ConstraintTerm, Inequality
 from ..relaxed.object_features import object_pair
 from ..relaxed.reach import reach_rows
-from .verdict import SemanticPredicate, Verdict
+from .verdict_predicate import SemanticPredicate
 
 
 @dataclass(frozen=True)
@@ -54,14 +54,7 @@ class InReachOfAgent(SemanticPredicate):
         )
 
     def verdict(self, C: Config) -> Verdict:
-        root_only = self.semantics == "igibson"
-        centre = centre_of_mass(find_object(C, self.a), root_only=root_only)
-        base = C.pose(find_agent(C, self.agent).base)[:3]
-        distance = float(np.linalg.norm(centre - base))
-        truth = distance < self.reach
-        word = "within" if truth else "not within"
-        text = f"{self.a}'s centre of mass is {distance:.3f} m from {self.agent}"
-        return Verdict(truth, lambda: f"{text}, {word} {length(self.reach)}.")
+        return reach_verdict(C, self.a, self.agent, self.reach, self.semantics)
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
         """Return a row of the distance of the centre of mass from the base."""

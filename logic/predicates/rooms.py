@@ -8,21 +8,21 @@ from jaxtyping import Float
 
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName
-from posewise.robots.world.rooms import Room, RoomMap
+from posewise.robots.world.rooms import Room
 
+from ..exact.rooms import fixed_rooms, room_verdict, same_room_verdict
+from ..exact.verdict import Verdict
 from ..geometry.agents import find_agent
 from ..geometry.frame_groups import (
     FrameGroup,
-    bounding_box,
     centre_of_mass,
     find_object,
-    require_shapes,
 )
 from ..geometry.rooms import room_cells, room_map, room_walls, rooms_named, rooms_region
 from ..relaxed.constraint_terms import ConstraintTerm, Inequality
 from ..relaxed.object_features import constant_row, feature_on_frames, object_pair
 from ..relaxed.rooms import middle_in_rooms, origin_in_room_rows, same_room_rows
-from .verdict import SemanticPredicate, Verdict
+from .verdict_predicate import SemanticPredicate
 
 
 @dataclass(frozen=True)
@@ -52,19 +52,13 @@ class InRoom(SemanticPredicate):
     distinct = False
 
     def verdict(self, C: Config) -> Verdict:
-        rooms = room_map(C)
-        accepted = rooms_named(rooms, self.room)
-        here = self._rooms(C, rooms)
-        truth = any(room in accepted for room in here)
-        names = " and ".join(room.name for room in here) or "no room"
-        rule = "" if truth else f", not in {self.room}"
-        return Verdict(truth, lambda: f"{self.a} is in {names}{rule}.")
+        return room_verdict(C, self.a, self.room, self.semantics)
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
         """Return rows of the middle's distance from the walls of the rooms."""
         rooms = room_map(C)
         accepted = rooms_named(rooms, self.room)
-        fixed = self._fixed_rooms(C, rooms)
+        fixed = fixed_rooms(C, rooms, self.a, self.semantics)
         if fixed is not None:
             is_so = any(room in accepted for room in fixed) is truth
             # a may be a room, which is no frame, so the row is one of the first frame.
@@ -80,27 +74,6 @@ class InRoom(SemanticPredicate):
         if name != self.a:
             return None
         return rooms_region(rooms, rooms_named(rooms, self.room))
-
-    def _rooms(self, C: Config, rooms: RoomMap) -> list[Room]:
-        """Return the rooms that a is in."""
-        fixed = self._fixed_rooms(C, rooms)
-        if fixed is not None:
-            return fixed
-        low, high = bounding_box(require_shapes(find_object(C, self.a)))
-        truncate = self.semantics == "igibson"
-        here = rooms.room_at((low + high) / 2, truncate)
-        return [] if here is None else [here]
-
-    def _fixed_rooms(self, C: Config, rooms: RoomMap) -> list[Room] | None:
-        """Return the rooms that a is in at every pose; None if that depends on it."""
-        own = [r for r in rooms.rooms if self.a in (r.name, r.floor or rooms.floor)]
-        if own:
-            return own
-        a = require_shapes(find_object(C, self.a))
-        listed = C.frames[a.frames[0]].attributes.get("in_rooms")
-        if self.semantics == "igibson" and listed:
-            return [r for r in rooms.rooms if r.name in listed or r.type in listed]
-        return None if np.isfinite(bounding_box(a)).all() else []
 
 
 @dataclass(frozen=True)
@@ -128,24 +101,7 @@ class InSameRoomAsAgent(SemanticPredicate):
     agent: str
 
     def verdict(self, C: Config) -> Verdict:
-        rooms = room_map(C)
-        igibson = self.semantics == "igibson"
-        a = find_object(C, self.a)
-        centre = centre_of_mass(a, root_only=igibson)
-        room_a = rooms.room_at(centre, truncate=igibson)
-        base = C.pose(find_agent(C, self.agent).base)
-        room_agent = rooms.room_at(base, truncate=igibson)
-        name_a, name_agent = _room_name(room_a), _room_name(room_agent)
-        where = f"{self.a} is in {name_a}, {self.agent} in {name_agent}"
-        if not igibson:
-            truth = room_a is not None and room_a is room_agent
-            return Verdict(truth, lambda: f"{where}.")
-        attributes = C.frames[a.frames[0]].attributes
-        listed = attributes.get("in_rooms") or ([room_a.type] if room_a else [])
-        truth = room_agent is not None and room_agent.name in listed
-        rule = "is" if truth else "is not"
-        text = f"{where}: {name_agent!r} {rule} among {list(listed)}."
-        return Verdict(truth, lambda: text)
+        return same_room_verdict(C, self.a, self.agent, self.semantics)
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
         """Return rows of the distances of both points from the walls of rooms."""
@@ -189,7 +145,3 @@ class InSameRoomAsAgent(SemanticPredicate):
             other = centre_of_mass(find_object(C, self.a))
         room = rooms.room_at(other)
         return None if room is None else rooms_region(rooms, [room])
-
-
-def _room_name(room: Room | None) -> str:
-    return "no room" if room is None else room.name

@@ -6,17 +6,16 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.robots.config import Config
-from posewise.robots.errors import ConfigError
 from posewise.robots.typing import FrameName
-from posewise.robots.world.agents import Camera
 
-from ..geometry.agents import find_agent
-from ..geometry.camera_rays import frames_of_others, visible_pixels
+from ..exact.sight import agent_camera, sight_verdict
+from ..exact.verdict import Verdict
+from ..geometry.camera_rays import frames_of_others
 from ..geometry.frame_groups import FrameGroup, find_object, require_shapes
 from ..relaxed.constraint_terms import ConstraintTerm, Inequality
 from ..relaxed.object_features import feature_on_frames, of_visible_shapes
 from ..relaxed.sight import out_of_view_rows, visible_rows
-from .verdict import SemanticPredicate, Verdict
+from .verdict_predicate import SemanticPredicate
 
 MAX_START_DEPTH = 2.0
 """Largest depth of random starts in the view frustum [m]."""
@@ -48,22 +47,7 @@ class InFoVOfAgent(SemanticPredicate):
     agent: str
 
     def verdict(self, C: Config) -> Verdict:
-        C = C.visible_copy()
-        camera, a = self._camera(C), require_shapes(find_object(C, self.a))
-        truth = any(visible.any() for visible in visible_pixels(a, camera))
-
-        def reason() -> str:
-            chunks = list(visible_pixels(a, camera))
-            visible, hit = sum(int(x.sum()) for x in chunks), sum(map(len, chunks))
-            pixels = camera.width * camera.height
-            shown = f"{visible} of {pixels} pixels of {camera.name}"
-            if visible:
-                hidden = hit - visible
-                return f"{shown} show {self.a}; {hidden} more would, unhidden."
-            why = f"all {hit} are hidden" if hit else "it is out of view or too small"
-            return f"{shown} show {self.a}: {why}."
-
-        return Verdict(truth, reason)
+        return sight_verdict(C, self.a, self.agent)
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
         """Return a row of some pixels near points of a, one of which must show it.
@@ -72,7 +56,7 @@ class InFoVOfAgent(SemanticPredicate):
         object that is in view but hidden does not satisfy it.
         """
         C = C.visible_copy()
-        camera, a = self._camera(C), require_shapes(find_object(C, self.a))
+        camera, a = agent_camera(C, self.agent), require_shapes(find_object(C, self.a))
         eye = FrameGroup(C, camera.name, (C.index(camera.name),))
         error = 0.5 * self.bound
         if not truth:
@@ -87,7 +71,7 @@ class InFoVOfAgent(SemanticPredicate):
     def start_region(
         self, C: Config, name: FrameName
     ) -> Float[np.ndarray, "2 3"] | None:
-        camera = self._camera(C)
+        camera = agent_camera(C, self.agent)
         if name != self.a:
             return None
         high = np.tan(camera.vertical_fov / 2)
@@ -99,12 +83,3 @@ class InFoVOfAgent(SemanticPredicate):
         poses, i = C.forward_pass().frames, C.index(camera.name)
         points = points @ poses.R[i].T + poses.p[i]
         return np.array([points.min(0), points.max(0)])
-
-    def _camera(self, C: Config) -> Camera:
-        agent = find_agent(C, self.agent)
-        if agent.camera is None:
-            raise ConfigError(
-                f"Agent {self.agent!r} has no camera; C.add_camera('eyes', ...), then"
-                f" C.add_agent({self.agent!r}, base=..., camera='eyes')."
-            )
-        return C.cameras[agent.camera]

@@ -2,35 +2,26 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 from posewise.robots.config import Config
 from posewise.robots.geometry.shapes import Sphere
-from posewise.robots.kinematics.transforms import (
-    pose_inverse,
-    pose_multiply,
-    quat_log,
-)
-from posewise.robots.simulation.model import TIMESTEP
-from posewise.robots.simulation.motion import SimulatedTrajectory, SimulationError
-from posewise.robots.simulation.twin import Twin
+from posewise.robots.simulation.motion import SimulatedTrajectory
 from posewise.robots.typing import FrameName
 from posewise.robots.validation import number
 
 from ..errors import PredicateError
+from ..exact.stable import StabilityLimits, motion_verdict, stability_verdict
+from ..exact.verdict import Verdict
 from ..geometry.frame_groups import find_object, subtree
-from ..geometry.messages import length
+from ..geometry.free_joints import free_root
 from ..relaxed.constraint_terms import Conjunction, ConstraintTerm
 from ..relaxed.stack_equilibrium import CENTRE_SHIFT, standing_term
-from ..relaxed.support_graph import find_stack, free_root
+from ..relaxed.support_graph import find_stack
 from .settle_poses import are_clear, lower_onto_support, rests_on_face
-from .verdict import Verdict, VerdictPredicate
-
-LEGACY_DECIMALS = 3
-"""Decimals to which PyCRAM rounds positions in metres (count)."""
+from .verdict_predicate import VerdictPredicate
 
 
 @dataclass(frozen=True)
@@ -88,33 +79,23 @@ class Stable(VerdictPredicate):
             )  # fmt: skip
 
     def verdict(self, C: Config) -> Verdict:
-        if self._root(C) is None:
-            return Verdict(True, lambda: f"{self.a} is below no free joint: stable.")
-        try:
-            motion = Twin(C).simulate(self.duration)
-        except SimulationError:
-            text = f"{self.a} is thrown out of what it overlaps: not stable."
-            return Verdict(False, lambda: text)
-        return self.verdict_of(motion)
+        return stability_verdict(C, self.a, self.limits)
+
+    @property
+    def limits(self) -> StabilityLimits:
+        """The limits within which a counts as staying where it is."""
+        return StabilityLimits(
+            self.shift, self.turn, self.speed, self.settle, self.seconds, self.legacy
+        )
 
     @property
     def duration(self) -> float:
         """Duration of the simulation [s]."""
-        return self.seconds if self.legacy else self.settle + self.seconds
+        return self.limits.duration
 
     def verdict_of(self, motion: SimulatedTrajectory) -> Verdict:
         """Return the verdict of a simulation from rest, of at least its duration."""
-        drift = _drift(motion, self.a, self.duration - self.seconds, self.duration)
-        if self.legacy:
-            first, last = (np.round(x, LEGACY_DECIMALS) for x in drift.ends)
-            truth = bool((first == last).all())
-        else:
-            truth = bool(
-                max(drift.settled, drift.moved) <= self.shift
-                and drift.turned <= self.turn
-                and drift.speed <= self.speed
-            )
-        return Verdict(truth, lambda: self._sentence(drift, truth))
+        return motion_verdict(motion, self.a, self.limits)
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
         """Return rows of the equilibrium of all objects on free joints."""
@@ -164,49 +145,3 @@ class Stable(VerdictPredicate):
     def _root(self, C: Config) -> str | None:
         """Return the frame on a's free joint; None: a is below no free joint."""
         return free_root(C, find_object(C, self.a).frames[0])
-
-    def _sentence(self, drift: "_Drift", truth: bool) -> str:
-        verdict = "stable" if truth else "not stable"
-        settled = f"settles by {length(drift.settled)}, then " * (not self.legacy)
-        degrees = np.rad2deg(drift.turned)
-        return (
-            f"{self.a} {settled}moves by {length(drift.moved)} and turns by"
-            f" {degrees:.2f}° in {self.seconds:g} s, at last at"
-            f" {length(drift.speed)}/s: {verdict}."
-        )
-
-
-class _Drift(NamedTuple):
-    """The motion of an object when the world is simulated."""
-
-    settled: float
-    """Displacement while settling [m]."""
-    moved: float
-    """Displacement afterwards [m]."""
-    turned: float
-    """Rotation afterwards [rad]."""
-    speed: float
-    """Speed at the end [m/s]."""
-    ends: np.ndarray
-    """Position after settling and at the end (2, 3) [m]."""
-
-
-def _drift(
-    motion: SimulatedTrajectory, name: str, settle: float, duration: float
-) -> _Drift:
-    middle, last = round(settle / TIMESTEP), max(round(duration / TIMESTEP), 1)
-    instants = np.array([0, middle, last - 1, last])
-    start, settled, before, end = motion.poses(name, instants)
-    turn = quat_log(pose_multiply(pose_inverse(settled), end)[3:])
-    return _Drift(
-        _distance(start, settled),
-        _distance(settled, end),
-        float(np.linalg.norm(turn)),
-        _distance(before, end) / TIMESTEP,
-        np.stack([settled[:3], end[:3]]),
-    )
-
-
-def _distance(x: Float[np.ndarray, "7"], y: Float[np.ndarray, "7"]) -> float:
-    """Return the distance of the positions of two poses [m]."""
-    return float(np.linalg.norm(y[:3] - x[:3]))

@@ -12,9 +12,11 @@ from posewise.robots.typing import FrameName
 from posewise.robots.validation import number
 
 from ..errors import PredicateError
+from ..exact.upright import tilt_verdict
+from ..exact.verdict import Verdict
 from ..geometry.frame_groups import find_object
 from ..relaxed.constraint_terms import ConstraintTerm, Inequality
-from .verdict import Verdict, VerdictPredicate
+from .verdict_predicate import VerdictPredicate
 
 DEFAULT_TILT = 0.1
 """Largest tilt of an upright object [rad]; larger ones spill what is full."""
@@ -49,12 +51,7 @@ class Upright(VerdictPredicate):
         )
 
     def verdict(self, C: Config) -> Verdict:
-        up = quat_to_matrix(C.pose(find_object(C, self.a).frames[0])[3:])[2, 2]
-        angle = float(np.arccos(np.clip(up, -1.0, 1.0)))
-        return Verdict(
-            angle <= self.tilt,
-            lambda: f"{self.a} is tilted by {np.degrees(angle):.1f} degrees.",
-        )
+        return tilt_verdict(C, self.a, self.tilt)
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
         """Return one row: by how much the tilt is too large, or too small [rad]."""

@@ -20,6 +20,8 @@ from posewise.robots.world.object_states import WATER, ObjectState, Particles
 from posewise.robots.world.objects import WorldObject
 from posewise.robots.world.regions import Region
 
+from ..exact.contact import CONTACT_TOLERANCE
+from ..exact.containment import contains_points
 from ..geometry.frame_groups import (
     FrameGroup,
     are_within,
@@ -30,8 +32,6 @@ from ..geometry.frame_groups import (
     has_collision_shape,
     subtree_group,
 )
-from ..predicates.contact import CONTACT_TOLERANCE
-from ..predicates.containment import contains_points
 from ..predicates.joint_openness import Open
 from .container_rules import DOWN, droplet_capacity, falls_into
 from .dirt_rules import (

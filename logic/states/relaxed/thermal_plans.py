@@ -20,6 +20,7 @@ from posewise.robots.config import Config
 from posewise.robots.world.object_states import AMBIENT_TEMPERATURE
 
 from ...errors import PredicateError
+from ...exact.containment import contains_points
 from ...formulas.schedule import (
     Assumption,
     Plan,
@@ -31,7 +32,7 @@ from ...formulas.schedule import (
     plans_for_any,
 )
 from ...geometry.frame_groups import centre_of_mass, find_object
-from ...predicates.containment import InsideOf, contains_points
+from ...predicates.containment import InsideOf
 from ...predicates.joint_openness import Open
 from ...relaxed.constraint_terms import Inequality
 from ..resampling import slice_duration

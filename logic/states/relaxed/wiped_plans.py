@@ -16,9 +16,9 @@ from posewise.objectives.interval import Slices
 from posewise.robots.config import Config
 
 from ...errors import PredicateError
+from ...exact.contact import CONTACT_TOLERANCE
 from ...formulas.schedule import Plan, Plans, Schedule, plans_for_all, plans_for_any
 from ...geometry.frame_groups import FrameGroup, bounding_box
-from ...predicates.contact import CONTACT_TOLERANCE
 from ...relaxed.constraint_terms import Inequality
 from ...relaxed.containment import in_box_rows
 from ...relaxed.object_features import ObjectPair, with_point

@@ -22,8 +22,8 @@ from posewise.logic import (
     Open,
     Under,
 )
+from posewise.logic.exact.containment import contains_points
 from posewise.logic.geometry.frame_groups import bounding_box, find_object
-from posewise.logic.predicates.containment import contains_points
 from posewise.robots.kinematics.transforms import pose_multiply
 
 TRUTHS = {

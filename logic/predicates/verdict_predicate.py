@@ -1,30 +1,19 @@
 """Base classes of predicates that compute truth and reason together."""
 
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import ClassVar, Literal, NamedTuple, TypeAlias, get_args
+from typing import ClassVar, get_args
 
 from posewise.robots.config import Config
 from posewise.robots.errors import unknown_name
 from posewise.robots.validation import number
 
 from ..errors import PredicateError
+from ..exact.verdict import Semantics, Verdict
 from ..formulas.predicate import Predicate
-
-Semantics: TypeAlias = Literal["posewise", "igibson", "document"]
-"""Name of a definition of a predicate; see `SemanticPredicate`."""
 
 DEFAULT_BOUND = 2e-3
 """Default `bound` of a relaxation [m, or 1]; a larger one makes rows smoother."""
-
-
-class Verdict(NamedTuple):
-    """The truth of a predicate in a world, and the reason."""
-
-    truth: bool
-    reason: Callable[[], str]
-    """Returns a sentence; its numbers may take longer to compute than the truth."""
 
 
 @dataclass(frozen=True)
