@@ -24,7 +24,7 @@ import numpy as np  # noqa: E402
 from helpers import relaxed_scenes as scenes  # noqa: E402
 
 from posewise import logic  # noqa: E402
-from posewise.logic.exact.verdict import DEFAULT_BOUND  # noqa: E402
+from posewise.logic.predicates.verdict_predicate import DEFAULT_BOUND  # noqa: E402
 
 NEAR = ("InContactWith", "OnTopOf", "Under", "InsideOf", "NextTo")
 

@@ -10,7 +10,7 @@ P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
 
 
-class Program(Protocol[P, R_co]):
+class CompiledProgram(Protocol[P, R_co]):
     """A compiled function, with the signature of the function."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
@@ -30,7 +30,7 @@ def compile_program(
     transform: Callable[..., Callable[..., Any]] = lambda run, *static: run,
     packs: Sequence[int] = (),
     fetches: bool = False,
-) -> Program[P, R_co]:
+) -> CompiledProgram[P, R_co]:
     """Return a function that is compiled once for each value of its static arguments.
 
     On CPUs the program is one kernel where possible, because XLA otherwise spends most
@@ -57,4 +57,4 @@ def compile_program(
         program: Any = PlainJit(fn, num_static, transform, fetches)
     else:
         program = StaticJit(fn, num_static, is_large, transform, packs, fetches)
-    return cast("Program[P, R_co]", program)
+    return cast("CompiledProgram[P, R_co]", program)

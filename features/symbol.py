@@ -116,7 +116,7 @@ class Symbol(ABC):
 
     @property
     def pair_sum(self) -> tuple[Any, Callable[[dict], dict]] | None:
-        """What makes it a sum over near pairs; see `StackSymbol`."""
+        """Types and params of a sum over near pairs; see `StackSymbol`."""
         return None
 
     @property

@@ -271,7 +271,7 @@ def _wrenches_of_poses(
 
 
 def _zeros(y: jax.Array, inputs: Array, axes: int) -> jax.Array:
-    """Return derivatives of zero by inputs with some axes of their own."""
+    """Return derivatives that are zero, by the last axes of inputs."""
     return jnp.zeros((*y.shape, *inputs.shape[-axes:]), y.dtype)
 
 

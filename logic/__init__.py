@@ -1,4 +1,8 @@
-"""Predicates, states, queries and criteria: each exact, and relaxed for the solver."""
+"""Predicates, states, queries and criteria: each exact, and relaxed for the solver.
+
+Rooms, the lowest first: errors, margins, smooth_extrema, geometry, exact, relaxed,
+formulas, predicates, parameter_fit, queries, states, planning, bddl, motion, rostok.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -9,20 +13,6 @@ from . import bddl as bddl
 from . import motion as motion
 from . import rostok as rostok
 from .errors import PredicateError as PredicateError
-from .exact.attachment import Attached as Attached
-from .exact.contact import InContactWith as InContactWith
-from .exact.containment import InsideOf as InsideOf
-from .exact.floors import OnFloor as OnFloor
-from .exact.grasps import InHandOfAgent as InHandOfAgent
-from .exact.joint_openness import Open as Open
-from .exact.next_to import NextTo as NextTo
-from .exact.reach import InReachOfAgent as InReachOfAgent
-from .exact.rooms import InRoom as InRoom
-from .exact.rooms import InSameRoomAsAgent as InSameRoomAsAgent
-from .exact.sight import InFoVOfAgent as InFoVOfAgent
-from .exact.support import OnTopOf as OnTopOf
-from .exact.support import Under as Under
-from .exact.upright import Upright as Upright
 from .formulas.connectives import AtLeast as AtLeast
 from .formulas.connectives import Implies as Implies
 from .formulas.pair_quantifiers import ForNPairs as ForNPairs
@@ -48,6 +38,21 @@ from .planning.branch_placement import BranchPlacement as BranchPlacement
 from .planning.branch_placement import solve_branches as solve_branches
 from .planning.dnf_search import Branch as Branch
 from .planning.dnf_search import branches as branches
+from .predicates.attachment import Attached as Attached
+from .predicates.contact import InContactWith as InContactWith
+from .predicates.containment import InsideOf as InsideOf
+from .predicates.floors import OnFloor as OnFloor
+from .predicates.grasps import InHandOfAgent as InHandOfAgent
+from .predicates.joint_openness import Open as Open
+from .predicates.next_to import NextTo as NextTo
+from .predicates.reach import InReachOfAgent as InReachOfAgent
+from .predicates.rooms import InRoom as InRoom
+from .predicates.rooms import InSameRoomAsAgent as InSameRoomAsAgent
+from .predicates.sight import InFoVOfAgent as InFoVOfAgent
+from .predicates.stable import Stable as Stable
+from .predicates.support import OnTopOf as OnTopOf
+from .predicates.support import Under as Under
+from .predicates.upright import Upright as Upright
 from .queries.blocking import Blocking as Blocking
 from .queries.blocking import blocking as blocking
 from .queries.contact import Touching as Touching
@@ -64,7 +69,6 @@ from .queries.reachable import Reach as Reach
 from .queries.reachable import Reachable as Reachable
 from .queries.reachable import reach as reach
 from .queries.reachable import reachable as reachable
-from .queries.stable import Stable as Stable
 from .queries.stable import stable as stable
 from .queries.supporting import Supporting as Supporting
 from .queries.supporting import supporting as supporting

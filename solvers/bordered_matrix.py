@@ -32,6 +32,7 @@ class BorderedMatrix(NamedTuple):
 
     def multiply(self, v: TangentVector) -> TangentVector:
         """Return the product with a vector."""
+        # [B C; Cᵀ D] [v; v_s] = [B v + C v_s; Cᵀ v + D v_s]
         local = _multiply_banded(self.bands, v.local) + self.border @ v.shared
         shared = jnp.einsum("tis,ti->s", self.border, v.local)
         return TangentVector(local, shared + self.corner @ v.shared)
@@ -51,6 +52,7 @@ class BorderedMatrix(NamedTuple):
             band * free.local[:, :, None] * jnp.roll(free.local, d, 0)[:, None, :]
             for d, band in enumerate(self.bands)
         ]
+        # Fixed variables would leave the matrix singular without a diagonal.
         eye = jnp.eye(free.local.shape[1], dtype=free.local.dtype)
         bands[0] += diagonal.local[:, :, None] * eye
         border = self.border * free.local[:, :, None] * free.shared
@@ -79,6 +81,7 @@ class BorderedMatrix(NamedTuple):
 
 def _multiply_banded(bands: tuple[jax.Array, ...], delta: jax.Array) -> jax.Array:
     T = len(delta)
+    # (H δ)_t is the sum over d of H_{t,t-d} δ_{t-d} + H_{t+d,t}ᵀ δ_{t+d}.
     total = jnp.einsum("tij,tj->ti", bands[0], delta)
     # Each block below the diagonal also acts transposed above it.
     for d in range(1, min(len(bands), T)):

@@ -30,6 +30,7 @@ class Memo(Generic[V]):
         """
         value = self.find(key)
         if value is None:
+            # Not within the lock: computing may take seconds, or ask for other keys.
             value = compute()
             with self._lock:
                 value = self._values.setdefault(key, value)
@@ -41,5 +42,6 @@ class Memo(Generic[V]):
         """Return the value of a key, or None if it is not there."""
         with self._lock:
             if key in self._values:
+                # The order is that of the last use.
                 self._values.move_to_end(key)
             return self._values.get(key)

@@ -18,7 +18,6 @@ def test_imports_have_no_circles_and_go_one_way():
     assert house.upward_imports(graph) == []
 
 
-@pytest.mark.xfail(reason="the rooms of robots and logic have no order yet")
 def test_rooms_have_an_order():
     graph = house.import_graph()
     assert house.knots(graph) == []
@@ -53,6 +52,33 @@ def test_imports_against_the_order_of_rooms_are_found():
     ]
     names = ("chain", "solve", "terms")
     assert house.knots(graph) == [[f"objectives.{name}" for name in names]]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("floor", ["logic"])
+def test_rooms_of_a_floor_have_one_order(floor):
+    inside = {m: t for m, t in house.import_graph().items() if house.floor(m) == floor}
+    assert set(house.rooms(floor)) == {*map(house.room, inside)} - {""}
+    assert house.knots(inside) == []
+    assert house.climbs(inside) == []
+
+
+@pytest.mark.long
+def test_exact_verdicts_share_nothing_with_relaxations():
+    graph = house.import_graph()
+    exact = {m for m in graph if m.startswith("posewise.logic.exact")}
+    # all of the floor that they import, directly or through others
+    todo, reached = [*exact], {*exact}
+    while todo:
+        module = todo.pop()
+        targets = {t for t in graph[module] if house.floor(t) == "logic"}
+        assert not any(house.floor(t) == "collision" for t in graph[module]), module
+        todo += targets - reached
+        reached |= targets
+    assert len(exact) > 10
+    assert {*map(house.room, reached)} == {"errors", "exact", "geometry", "margins"}
+    relaxed = {m for m in graph if m.startswith("posewise.logic.relaxed")}
+    assert not exact & {t for m in relaxed for t in graph[m]}
 
 
 @pytest.mark.long

@@ -19,12 +19,14 @@ VALIDATES_ITSELF = frozenset(
     posewise.logic.exact.contact
     posewise.logic.exact.containment
     posewise.logic.exact.floors
+    posewise.logic.exact.footing
     posewise.logic.exact.grasps
     posewise.logic.exact.joint_openness
     posewise.logic.exact.next_to
     posewise.logic.exact.reach
     posewise.logic.exact.rooms
     posewise.logic.exact.sight
+    posewise.logic.exact.stable
     posewise.logic.exact.support
     posewise.logic.exact.upright
     posewise.logic.exact.verdict
@@ -33,6 +35,7 @@ VALIDATES_ITSELF = frozenset(
     posewise.logic.formulas.predicate
     posewise.logic.formulas.quantifiers
     posewise.logic.formulas.temporal
+    posewise.logic.formulas.trajectory
     posewise.logic.motion.activity
     posewise.logic.motion.plan
     posewise.logic.motion.planner
@@ -40,7 +43,20 @@ VALIDATES_ITSELF = frozenset(
     posewise.logic.parameter_fit
     posewise.logic.planning.branch_placement
     posewise.logic.planning.dnf_search
-    posewise.logic.planning.trajectory
+    posewise.logic.predicates.attachment
+    posewise.logic.predicates.contact
+    posewise.logic.predicates.containment
+    posewise.logic.predicates.floors
+    posewise.logic.predicates.grasps
+    posewise.logic.predicates.joint_openness
+    posewise.logic.predicates.next_to
+    posewise.logic.predicates.reach
+    posewise.logic.predicates.rooms
+    posewise.logic.predicates.sight
+    posewise.logic.predicates.stable
+    posewise.logic.predicates.support
+    posewise.logic.predicates.upright
+    posewise.logic.predicates.verdict_predicate
     posewise.logic.queries.blocking
     posewise.logic.queries.contact
     posewise.logic.queries.costmap

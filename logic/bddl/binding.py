@@ -6,8 +6,8 @@ from typing import NamedTuple
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError, unknown_name
 
-from ..exact.rooms import InRoom
 from ..geometry.rooms import rooms_named
+from ..predicates.rooms import InRoom
 from .grammar import FLOOR, IN_ROOM
 from .problem import Problem
 from .requirements import substances_of

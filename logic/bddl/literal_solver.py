@@ -12,10 +12,6 @@ from posewise.robots.contact.gjk_numpy import PosedFrame, min_distance
 from posewise.robots.errors import ConfigError
 from posewise.solvers.deadline import check_deadline
 
-from ..exact.attachment import Attached
-from ..exact.contact import InContactWith
-from ..exact.joint_openness import Open
-from ..exact.next_to import NextTo
 from ..formulas.predicate import Not, Predicate
 from ..geometry.frame_groups import (
     FrameGroup,
@@ -24,6 +20,10 @@ from ..geometry.frame_groups import (
     subtree_group,
 )
 from ..planning.dnf_search import object_names
+from ..predicates.attachment import Attached
+from ..predicates.contact import InContactWith
+from ..predicates.joint_openness import Open
+from ..predicates.next_to import NextTo
 from ..states.dirt_predicates import Covered
 from ..states.existence_predicates import Real
 from ..states.state_predicate import StatePredicate

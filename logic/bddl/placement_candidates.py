@@ -16,9 +16,7 @@ from posewise.robots.kinematics.transforms import (
     quat_to_matrix,
 )
 
-from ..exact.attachment import Attached
-from ..exact.contact import CONTACT_TOLERANCE, InContactWith
-from ..exact.next_to import NextTo
+from ..exact.contact import CONTACT_TOLERANCE
 from ..formulas.predicate import Predicate
 from ..geometry.frame_groups import (
     centre_of_mass,
@@ -27,6 +25,9 @@ from ..geometry.frame_groups import (
     subtree,
 )
 from ..planning.dnf_search import object_names
+from ..predicates.attachment import Attached
+from ..predicates.contact import InContactWith
+from ..predicates.next_to import NextTo
 from .aabb_queries import (
     AxisAlignedBoxes,
     box_distances,

@@ -6,15 +6,15 @@ from typing import TypeAlias
 
 from posewise.robots.errors import ConfigError, unknown_name
 
-from ..exact.attachment import Attached
-from ..exact.contact import InContactWith
-from ..exact.containment import InsideOf
-from ..exact.floors import OnFloor
-from ..exact.joint_openness import Open
-from ..exact.next_to import NextTo
-from ..exact.rooms import InRoom
-from ..exact.support import OnTopOf, Under
 from ..formulas.predicate import Or, Predicate
+from ..predicates.attachment import Attached
+from ..predicates.contact import InContactWith
+from ..predicates.containment import InsideOf
+from ..predicates.floors import OnFloor
+from ..predicates.joint_openness import Open
+from ..predicates.next_to import NextTo
+from ..predicates.rooms import InRoom
+from ..predicates.support import OnTopOf, Under
 from ..states.dirt_predicates import Covered, Dusty, Stained
 from ..states.existence_predicates import Broken, Real, SourceOf
 from ..states.thermal_predicates import Burnt, Cooked, Frozen, Heated, OnFire

@@ -7,13 +7,13 @@ from posewise.robots.simulation.motion import SimulatedTrajectory, SimulationErr
 from posewise.robots.simulation.twin import Twin
 from posewise.robots.typing import FrameName
 
-from ..exact.containment import InsideOf
-from ..exact.floors import OnFloor
-from ..exact.footing import rests_on_little
-from ..exact.support import OnTopOf
 from ..formulas.messages import format_predicate
 from ..formulas.predicate import Predicate
-from ..queries.stable import Stable
+from ..predicates.containment import InsideOf
+from ..predicates.floors import OnFloor
+from ..predicates.footing import rests_on_little
+from ..predicates.stable import Stable
+from ..predicates.support import OnTopOf
 
 SUPPORTS = (InsideOf, OnFloor, OnTopOf)
 """Predicates of an object, their first one, and what carries it."""

@@ -8,16 +8,18 @@ from jaxtyping import Float
 
 from posewise.robots.config import Config
 
-from ..exact.attachment import Attached
-from ..exact.contact import CONTACT_TOLERANCE, InContactWith
-from ..exact.containment import InsideOf
-from ..exact.floors import OnFloor, room_floors
-from ..exact.next_to import NextTo
-from ..exact.rooms import InRoom
-from ..exact.support import OnTopOf, Under
+from ..exact.contact import CONTACT_TOLERANCE
+from ..exact.floors import room_floors
 from ..formulas.predicate import Predicate
 from ..geometry.rooms import room_map, rooms_named
 from ..planning.dnf_search import object_names
+from ..predicates.attachment import Attached
+from ..predicates.contact import InContactWith
+from ..predicates.containment import InsideOf
+from ..predicates.floors import OnFloor
+from ..predicates.next_to import NextTo
+from ..predicates.rooms import InRoom
+from ..predicates.support import OnTopOf, Under
 from .aabb_queries import MAX_EXTENT, AxisAlignedBoxes
 
 RESTING_GAP = 2e-5

@@ -1,4 +1,5 @@
-"""Predicates of places and agents with exact checks, by ray casting and distances.
+"""Exact verdicts on objects, places and agents: ray casts, distances, simulations.
 
-The relaxation of each predicate is in the module of the same name in `logic.relaxed`.
+Each function returns whether a statement is true of a world, and why, in NumPy. None
+shares code with the relaxations, so that one can be tested against the other.
 """

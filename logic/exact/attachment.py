@@ -1,109 +1,34 @@
 """Attachment: an object that is joined to another one."""
 
-from dataclasses import dataclass, field
-
-from jaxtyping import Float
-from numpy import ndarray
-
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName
-from posewise.robots.validation import number
 
-from ..errors import PredicateError
-from ..geometry.frame_groups import (
-    are_within,
-    closest_separation,
-    find_object,
-    region_around,
-    subtree,
-)
+from ..geometry.frame_groups import are_within, closest_separation, find_object, subtree
 from ..geometry.messages import length
-from ..margins import STRICT_MARGIN
-from ..relaxed.constraint_terms import Conjunction, ConstraintTerm, Inequality
-from ..relaxed.contact import beyond_distance_rows, within_distance_rows
-from ..relaxed.object_features import object_pair
-from .verdict import DEFAULT_BOUND, Verdict, VerdictPredicate
+from .verdict import Verdict
 
 ATTACHMENT_DISTANCE = 0.05
 """Largest distance of objects that are attached [m], as in OmniGibson."""
 
 
-@dataclass(frozen=True)
-class Attached(VerdictPredicate):
-    """a is joined to b, at a distance of at most 5 cm (OmniGibson).
+def attachment_verdict(C: Config, a: FrameName, b: FrameName) -> Verdict:
+    """Return whether a is joined to b and near it; see `Attached`."""
+    group_a, group_b = find_object(C, a, b), find_object(C, b, a)
+    if not is_joined(C, a, b):
+        return Verdict(False, lambda: f"{a} is not joined to {b}.")
+    truth = are_within(group_a, group_b, ATTACHMENT_DISTANCE)
 
-    Joined by `set`, or because a's frame is below one of b. OmniGibson joins annotated
-    links of both that come within 5 cm and 5 degrees; here any parts of them may meet,
-    in any orientation.
+    def reason() -> str:
+        apart = length(closest_separation(group_a, group_b).distance)
+        limit = length(ATTACHMENT_DISTANCE)
+        side = "at most" if truth else "more than"
+        return f"{a} is joined to {b}, and {apart} away from it, {side} {limit}."
 
-    Args:
-        a: an object.
-        b: the object to which it is joined.
+    return Verdict(truth, reason)
 
-    Raises:
-        ConfigError: when evaluated, for unknown names, and objects without shapes.
-    """
 
-    a: FrameName
-    b: FrameName
-    bound: float = field(default=DEFAULT_BOUND, kw_only=True)
-    """Margin by which it must be true for `violation` to be at most 0 [m]."""
-
-    def __post_init__(self) -> None:
-        label = f"{type(self).__name__}: bound"
-        number(label, self.bound, "> 0", lambda x: x > 0, PredicateError)
-        super().__post_init__()
-
-    def verdict(self, C: Config) -> Verdict:
-        a, b = find_object(C, self.a, self.b), find_object(C, self.b, self.a)
-        if not self.is_joined(C):
-            return Verdict(False, lambda: f"{self.a} is not joined to {self.b}.")
-        truth = are_within(a, b, ATTACHMENT_DISTANCE)
-
-        def reason() -> str:
-            apart = length(closest_separation(a, b).distance)
-            limit = length(ATTACHMENT_DISTANCE)
-            side = "at most" if truth else "more than"
-            return (
-                f"{self.a} is joined to {self.b}, and {apart} away from it, {side}"
-                f" {limit}."
-            )
-
-        return Verdict(truth, reason)
-
-    def is_joined(self, C: Config) -> bool:
-        """Return whether the two are joined, at whatever distance."""
-        state = C.states.get(self.a)
-        is_set = state is not None and bool(state.attached.get(self.b, False))
-        return is_set or C.index(self.a) in subtree(C, C.index(self.b))
-
-    def set(self, C: Config, value: bool = True) -> None:
-        """Join a to b, or part them; neither is moved."""
-        C.set_state(self.a, attached={self.b: bool(value)})
-
-    def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
-        """Return a row of the distance of the two, which have to be joined.
-
-        Raises:
-            PredicateError: for objects that are to be attached and are not joined.
-        """
-        if not self.is_joined(C):
-            if truth:
-                raise PredicateError(
-                    f"{self.a} is not joined to {self.b}; join them by"
-                    f" logic.Attached({self.a!r}, {self.b!r}).set(C)."
-                )
-            return Conjunction(())
-        pair = object_pair(C, self.a, self.b)
-        if not truth:
-            rows = beyond_distance_rows(ATTACHMENT_DISTANCE + STRICT_MARGIN)
-            return Inequality(pair.feature(rows))
-        # Sound: the rows are an upper bound of the distance, by at most the error.
-        feature = pair.feature(within_distance_rows(ATTACHMENT_DISTANCE, self.bound))
-        return Inequality(feature, error=self.bound)
-
-    def start_region(self, C: Config, name: FrameName) -> Float[ndarray, "2 3"] | None:
-        if name not in (self.a, self.b):
-            return None
-        other = self.b if name == self.a else self.a
-        return region_around(C, name, other, -1.0, 1.0)
+def is_joined(C: Config, a: FrameName, b: FrameName) -> bool:
+    """Return whether a is joined to b, at whatever distance."""
+    state = C.states.get(a)
+    is_set = state is not None and bool(state.attached.get(b, False))
+    return is_set or C.index(a) in subtree(C, C.index(b))

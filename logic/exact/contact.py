@@ -1,28 +1,16 @@
 """Contact of two objects."""
 
-from dataclasses import dataclass, field
-
-import numpy as np
-from jaxtyping import Float
-
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName
-from posewise.robots.validation import number
 
-from ..errors import PredicateError
 from ..geometry.frame_groups import (
     are_within,
     closest_separation,
     find_object,
     penetration_bound,
-    region_around,
 )
 from ..geometry.messages import length, relation
-from ..margins import STRICT_MARGIN
-from ..relaxed.constraint_terms import ConstraintTerm, Inequality
-from ..relaxed.contact import beyond_distance_rows, within_distance_rows
-from ..relaxed.object_features import object_pair
-from .verdict import SemanticPredicate, Verdict
+from .verdict import Verdict
 
 CONTACT_TOLERANCE = 1e-4
 """Distance up to which objects are in contact [m].
@@ -31,79 +19,23 @@ It exceeds the gap that a solver leaves, and is far below the slack of physics e
 """
 
 
-@dataclass(frozen=True)
-class InContactWith(SemanticPredicate):
-    """The distance of a and b is at most the tolerance: they touch or overlap.
+def contact_verdict(
+    C: Config, a: FrameName, b: FrameName, tolerance: float = CONTACT_TOLERANCE
+) -> Verdict:
+    """Return whether two objects touch or overlap; see `InContactWith`."""
+    group_a, group_b = find_object(C, a, b), find_object(C, b, a)
+    truth = are_within(group_a, group_b, tolerance)
 
-    It is the exact distance of the two closest convex parts; objects between them do
-    not matter. All semantics agree. iGibson's physics engine also reports contact for
-    some gaps of 1 to 40 mm between curved objects, which a larger tolerance allows.
-
-    The default is "posewise", as for all predicates.
-
-    Args:
-        a: an object or frame with a shape.
-        b: another object or frame with a shape.
-        tolerance: largest distance that counts as contact [m].
-
-    Raises:
-        PredicateError: for a negative tolerance.
-        ConfigError: when evaluated, for unknown names, and objects without shapes.
-    """
-
-    a: FrameName
-    b: FrameName
-    tolerance: float = field(default=CONTACT_TOLERANCE, kw_only=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_tolerance(self, self.tolerance)
-
-    def verdict(self, C: Config) -> Verdict:
-        a, b = find_object(C, self.a, self.b), find_object(C, self.b, self.a)
-        truth = are_within(a, b, self.tolerance)
-
-        def reason() -> str:
-            separation = closest_separation(a, b)
-            if not truth:
-                return f"{relation(separation, self.a, self.b)}: not in contact."
-            if separation.distance > 0:
-                how = f"with a gap of {length(separation.distance)}"
-            else:
-                how = f"overlapping by at most {length(penetration_bound(a, b))}"
-            return f"{self.a} touches {self.b}, {how}."
-
-        return Verdict(truth, reason)
-
-    def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
-        """Return rows of the signed distance of the nearest parts."""
-        pair = object_pair(C, self.a, self.b)
+    def reason() -> str:
+        separation = closest_separation(group_a, group_b)
         if not truth:
-            rows = beyond_distance_rows(self.tolerance + STRICT_MARGIN)
-            return Inequality(pair.feature(rows))
-        error = contact_smoothing_error(self.tolerance, self.bound)
-        feature = pair.feature(within_distance_rows(self.tolerance, error))
-        return Inequality(feature, scale=100.0, error=error)
+            return f"{relation(separation, a, b)}: not in contact."
+        if separation.distance > 0:
+            how = f"with a gap of {length(separation.distance)}"
+        else:
+            how = (
+                f"overlapping by at most {length(penetration_bound(group_a, group_b))}"
+            )
+        return f"{a} touches {b}, {how}."
 
-    def start_region(
-        self, C: Config, name: FrameName
-    ) -> Float[np.ndarray, "2 3"] | None:
-        if name not in (self.a, self.b):
-            return None
-        other = self.b if name == self.a else self.a
-        return region_around(C, name, other, -1.0, 1.0)
-
-
-def contact_smoothing_error(tolerance: float, bound: float) -> float:
-    """Return the error allowed to smooth minima of distances [m].
-
-    It is at most half of the tolerance, so that objects need not overlap for a row to
-    be at most 0; for a tolerance of 0 they must, by the bound.
-    """
-    return min(0.5 * tolerance, bound) or bound
-
-
-def check_tolerance(predicate: SemanticPredicate, tolerance: float) -> None:
-    """Raise a PredicateError unless a tolerance is a length >= 0."""
-    label = f"{type(predicate).__name__}: tolerance"
-    number(label, tolerance, ">= 0 (metres)", lambda x: x >= 0, PredicateError)
+    return Verdict(truth, reason)

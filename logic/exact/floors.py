@@ -1,135 +1,68 @@
 """Floors: an object on the floor, or on the floor of a room."""
 
-from dataclasses import dataclass, field
-
-import numpy as np
-from jaxtyping import Float
-
 from posewise.robots.annotations.rooms import Room, RoomMap
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError, unknown_name
 from posewise.robots.geometry.shapes import Plane
 from posewise.robots.typing import FrameName
 
+from ..errors import PredicateError
 from ..geometry.frame_groups import bounding_box, find_object, require_shapes
-from ..geometry.rooms import rooms_region
-from ..relaxed.constraint_terms import ConstraintTerm
-from ..relaxed.floors import on_floor_term
-from ..relaxed.rooms import middle_in_rooms
-from .contact import (
-    CONTACT_TOLERANCE,
-    InContactWith,
-    check_tolerance,
-    contact_smoothing_error,
-)
-from .verdict import SemanticPredicate, Verdict
+from .contact import contact_verdict
+from .verdict import Semantics, Verdict
 
 
-@dataclass(frozen=True)
-class OnFloor(SemanticPredicate):
-    """a touches a floor; for the name of a room, that room's floor, inside of the room.
-
-    The room is the one at the middle of a's bounding box, by `C.rooms`. Its floor is
-    what `Room.floor` or `RoomMap.floor` names; if they name none, every frame or object
-    that is called "floor", has a Plane, or is of a category like "floor.n.01". A name
-    that is not a room's is that of a floor, and contact with it is all that counts.
-
-    "posewise": a point is in the cell that covers it. "igibson": cells are found by
-    truncation (see `RoomMap.room_at`). "document": contact with the room's floor is
-    all that counts.
-
-    The default is "posewise": iGibson's rule without its error at the map's edge.
-
-    Args:
-        a: an object or frame with a shape.
-        floor_or_room: a room of `C.rooms`; or an object or frame.
-        tolerance: see `InContactWith`.
+def floor_verdict(
+    C: Config,
+    a: FrameName,
+    floor_or_room: str,
+    tolerance: float,
+    semantics: Semantics,
+) -> Verdict:
+    """Return whether an object is on a floor, and in its room; see `OnFloor`.
 
     Raises:
-        ConfigError: when evaluated, for unknown names, objects without shapes, and a
-            room whose floor is not known.
+        PredicateError: when the object is the floor of the room.
+        ConfigError: for unknown names, objects without shapes, and unknown floors.
     """
+    group = require_shapes(find_object(C, a))
+    room = room_of_floor(C, floor_or_room)
+    if C.rooms is None or room is None:
+        return contact_verdict(C, a, floor_or_room, tolerance)
+    low, high = bounding_box(group)
+    middle = (low + high) / 2
+    here = C.rooms.room_at(middle, truncate=semantics == "igibson")
+    if semantics != "document" and here is not room:
+        where = "no room" if here is None else here.name
+        x, y = middle[:2]
+        text = f"{a} is at ({x:.2f}, {y:.2f}) m, in {where}, not {room.name}."
+        return Verdict(False, lambda: text)
+    floors = room_floors(C, C.rooms, room, a)
+    if a in floors:
+        raise PredicateError(
+            f"InContactWith: a and b are both {a!r}; name two different objects."
+        )
+    verdicts = [contact_verdict(C, a, floor, tolerance) for floor in floors]
+    best = max(verdicts, key=lambda v: v.truth)
+    prefix = "" if semantics == "document" else f"In {room.name}: "
+    return Verdict(best.truth, lambda: f"{prefix}{best.reason()}")
 
-    a: FrameName
-    floor_or_room: str
-    tolerance: float = field(default=CONTACT_TOLERANCE, kw_only=True)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_tolerance(self, self.tolerance)
+def room_of_floor(C: Config, floor_or_room: str) -> Room | None:
+    """Return the room of the name; None if the name is that of a floor.
 
-    def verdict(self, C: Config) -> Verdict:
-        a = require_shapes(find_object(C, self.a))
-        room = self._room(C)
-        if C.rooms is None or room is None:
-            return self._contact(self.floor_or_room).verdict(C)
-        low, high = bounding_box(a)
-        middle = (low + high) / 2
-        here = C.rooms.room_at(middle, truncate=self.semantics == "igibson")
-        if self.semantics != "document" and here is not room:
-            where = "no room" if here is None else here.name
-            x, y = middle[:2]
-            text = f"{self.a} is at ({x:.2f}, {y:.2f}) m, in {where}, not {room.name}."
-            return Verdict(False, lambda: text)
-        floors = room_floors(C, C.rooms, room, self.a)
-        verdicts = [self._contact(floor).verdict(C) for floor in floors]
-        best = max(verdicts, key=lambda v: v.truth)
-        prefix = "" if self.semantics == "document" else f"In {room.name}: "
-        return Verdict(best.truth, lambda: f"{prefix}{best.reason()}")
-
-    def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
-        """Return rows of floor contact, and of the middle's distance from walls."""
-        room, bound = self._room(C), 0.5 * self.bound
-        floors = self._floors(C, room)
-        contacts = [self._contact(floor).relaxed(C, truth) for floor in floors]
-        contact_error = contact_smoothing_error(0.5 * self.tolerance, bound)
-        in_room: ConstraintTerm | None = None
-        if room is not None and self.semantics != "document":
-            truncate = self.semantics == "igibson"
-            in_room = middle_in_rooms(C, self.a, [room], truth, truncate)
-        return on_floor_term(contacts, in_room, truth, contact_error, bound)
-
-    def start_region(
-        self, C: Config, name: FrameName
-    ) -> Float[np.ndarray, "2 3"] | None:
-        if name != self.a:
-            return None
-        room = self._room(C)
-        low, high = bounding_box(find_object(C, self._floors(C, room)[0], name))
-        size = np.ptp(bounding_box(find_object(C, name)), axis=0)
-        box = np.array([[*low[:2], high[2]], [*high[:2], high[2] + size[2]]])
-        if C.rooms is not None and room is not None:
-            around = rooms_region(C.rooms, [room])
-            if around is not None:
-                corners = np.maximum(box[0], around[0]), np.minimum(box[1], around[1])
-                box = np.array(corners)
-        is_usable = np.isfinite(box[:, 2]).all() and (box[0] <= box[1]).all()
-        return box if is_usable else None
-
-    def _room(self, C: Config) -> Room | None:
-        """Return the room of the name; None if the name is that of a floor.
-
-        Raises:
-            ConfigError: when the name is unknown.
-        """
-        rooms = () if C.rooms is None else C.rooms.rooms
-        for room in rooms:
-            if room.name == self.floor_or_room:
-                return room
-        known = [*(room.name for room in rooms), *C.objects, *C.frame_names]
-        if self.floor_or_room not in known:
-            kinds = "room, object or frame"
-            raise ConfigError(unknown_name(kinds, self.floor_or_room, known))
-        return None
-
-    def _floors(self, C: Config, room: Room | None) -> list[str]:
-        if C.rooms is None or room is None:
-            return [self.floor_or_room]
-        return room_floors(C, C.rooms, room, self.a)
-
-    def _contact(self, floor: str) -> InContactWith:
-        bound = 0.5 * self.bound
-        return InContactWith(self.a, floor, tolerance=self.tolerance, bound=bound)
+    Raises:
+        ConfigError: when the name is unknown.
+    """
+    rooms = () if C.rooms is None else C.rooms.rooms
+    for room in rooms:
+        if room.name == floor_or_room:
+            return room
+    known = [*(room.name for room in rooms), *C.objects, *C.frame_names]
+    if floor_or_room not in known:
+        kinds = "room, object or frame"
+        raise ConfigError(unknown_name(kinds, floor_or_room, known))
+    return None
 
 
 def room_floors(C: Config, rooms: RoomMap, room: Room, a: FrameName) -> list[str]:

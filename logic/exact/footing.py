@@ -1,6 +1,6 @@
-"""Objects that rest on a small part of another one, such as on a knob."""
+"""Footing: how much of an object another one carries, such as a knob."""
 
-from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -9,29 +9,30 @@ from posewise.robots.config import Config
 from posewise.robots.contact.ray_casting import intersect_lines
 from posewise.robots.typing import FrameName
 
-from ..formulas.messages import format_predicate
-from ..formulas.predicate import Predicate
 from ..geometry.frame_groups import FrameGroup, bounding_box, find_object
 
 COLUMNS = 32
 """Number of columns along each edge of an object; more measure small parts better."""
 MAX_GAP = 5e-3
 """Distance up to which a surface below an object carries it [m]."""
-MIN_FOOTING = 0.06
-"""Fraction of what an object covers that is to be carried; with more, plates on a
-glass are told."""
 
 
-def rests_on_little(
-    predicate: Predicate, C: Config, a: FrameName, b: FrameName
-) -> Iterator[str]:
-    """Yield a sentence if what carries an object is small beside what it covers.
+class Footing(NamedTuple):
+    """The part of another object that carries an object."""
+
+    share: float
+    """Share of what the object covers, seen from above, that is carried [1]."""
+    part: FrameName
+    """A frame that it touches."""
+
+
+def measure_footing(C: Config, a: FrameName, b: FrameName) -> Footing | None:
+    """Return what carries an object; None: it has no size, or touches nothing below.
 
     Seen from above, it is the convex hull of all of b that is as high as where a rests,
     so that a board on two trestles, or a chair on its feet, has a large footing.
 
     Args:
-        predicate: it holds of both.
         C: the world.
         a: the object that rests.
         b: the object that carries it.
@@ -39,7 +40,7 @@ def rests_on_little(
     upper, lower = find_object(C, a, b), find_object(C, b, a)
     low, high = bounding_box(upper)
     if not upper.collision_frames or not np.isfinite([low, high]).all():
-        return
+        return None
     steps = (np.arange(COLUMNS) + 0.5) / COLUMNS
     x, y = np.meshgrid(*(low[:2] + (high - low)[:2] * steps[:, None]).T)
     points = np.stack([x.ravel(), y.ravel(), np.zeros(x.size)], -1)
@@ -49,18 +50,11 @@ def rests_on_little(
     _, top, parts = _surfaces(lower, points, bottom + MAX_GAP)
     touches = bottom - top <= MAX_GAP
     if not touches.any():
-        return
+        return None
     height = top[touches].max()
     carried = touches | (np.abs(top - height) <= MAX_GAP)
-    fraction = _hull_cells(points[carried], (high - low)[:2] / COLUMNS) / len(points)
-    if fraction < MIN_FOOTING:
-        part = C.frames[parts[touches][0]].name
-        of = f" by {part!r}" if part != b else ""
-        yield (
-            f"{format_predicate(predicate)} holds, but {b!r} carries {a!r}{of} on"
-            f" {100 * fraction:.0f} % of what it covers. Ask for a place with more"
-            f" room, such as a region of {b!r}."
-        )
+    share = _hull_cells(points[carried], (high - low)[:2] / COLUMNS) / len(points)
+    return Footing(share, C.frames[parts[touches][0]].name)
 
 
 def _surfaces(

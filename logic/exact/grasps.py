@@ -1,23 +1,19 @@
 """Grasps: an object attached to a hand, or held between its fingers."""
 
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
 
 import numpy as np
-from jaxtyping import Float
 
 from posewise.robots.annotations.agents import Agent
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
 from posewise.robots.typing import FrameName
 
-from ..errors import PredicateError
 from ..geometry.agents import find_agent
 from ..geometry.frame_groups import (
     FrameGroup,
     are_within,
-    bounding_box,
     closest_separation,
     contact_normal,
     find_object,
@@ -25,199 +21,84 @@ from ..geometry.frame_groups import (
 )
 from ..geometry.hands import fingers, is_attached
 from ..geometry.messages import length
-from ..margins import STRICT_MARGIN
-from ..relaxed.constraint_terms import (
-    Conjunction,
-    ConstraintTerm,
-    Disjunction,
-    Inequality,
-)
-from ..relaxed.contact import beyond_distance_rows, within_distance_rows
-from ..relaxed.grasps import attachment_rows, opposed_contact_rows
-from ..relaxed.object_features import ObjectPair, feature_on_frames
-from .contact import CONTACT_TOLERANCE, check_tolerance, contact_smoothing_error
-from .verdict import SemanticPredicate, Verdict
+from .verdict import Semantics, Verdict
 
 MAX_OPPOSED_COSINE = -0.5
 """Largest cosine of the angle between opposing contact normals [1]: 120 degrees."""
 
 
-@dataclass(frozen=True)
-class InHandOfAgent(SemanticPredicate):
-    """a is rigidly attached to a hand of the agent, or held between two fingers.
+def grasp_verdict(
+    C: Config, a: FrameName, agent: str, tolerance: float, semantics: Semantics
+) -> Verdict:
+    """Return whether a hand holds an object; see `InHandOfAgent`."""
+    named_agent, group = agent_with_hands(C, agent), find_object(C, a)
+    for hand in named_agent.hands:
+        if is_attached(group, C.index(hand)):
+            text = f"{a} is attached to {hand} of {agent}."
+            return Verdict(True, partial(str, text))
+    if semantics != "posewise":
+        hands = " and ".join(named_agent.hands)
+        text = f"{a} is attached to 0 hands of {agent} ({hands})."
+        return Verdict(False, lambda: text)
+    verdicts = [
+        _held_verdict(group, a, hand, fingers(C, hand, named), tolerance)
+        for hand, named in named_agent.hands.items()
+    ]
+    return max(verdicts, key=lambda v: v.truth)
 
-    Attached: a's root frame has no moving joint, and is attached below the frame of a
-    hand, but not to another object there (an assisted grasp). Held: two fingers of one
-    hand touch a, and the normals of their closest contacts are 120 degrees or more
-    apart. The fingers are those of `C.add_agent`, or all that joints connect to the
-    hand.
 
-    "posewise": attached or held. "igibson", "document": attached (the physical grasping
-    of the code, where closed fingers count for every object, is not modelled).
-
-    The default is "posewise": a grasp is recognised before anything is attached.
-
-    Args:
-        a: an object or frame with a shape.
-        agent: an agent of `C.add_agent`, with hands.
-        tolerance: see `InContactWith`.
+def agent_with_hands(C: Config, agent: str) -> Agent:
+    """Return an agent by its name.
 
     Raises:
-        ConfigError: when evaluated, for unknown names, and an agent without hands.
+        ConfigError: for an unknown name, and for an agent without hands.
     """
+    found = find_agent(C, agent)
+    if not found.hands:
+        raise ConfigError(
+            f"Agent {agent!r} has no hands; name them: C.add_agent("
+            f"{agent!r}, base=..., hands=['hand'])."
+        )
+    return found
 
-    a: FrameName
-    agent: str
-    tolerance: float = field(default=CONTACT_TOLERANCE, kw_only=True)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_tolerance(self, self.tolerance)
+def _held_verdict(
+    group: FrameGroup,
+    a: FrameName,
+    hand: str,
+    hand_fingers: list[FrameGroup],
+    tolerance: float,
+) -> Verdict:
+    require_shapes(group)
+    touching = [f for f in hand_fingers if are_within(f, group, tolerance)]
+    normals = [contact_normal(f, group) for f in touching]
+    contacts = zip(touching, normals, strict=True)
+    for (f, normal_f), (g, normal_g) in combinations(contacts, 2):
+        cosine = float(np.dot(normal_f, normal_g))
+        if cosine <= MAX_OPPOSED_COSINE:
+            angle = np.degrees(np.arccos(max(cosine, -1.0)))
+            pair = f"{a} is between {f.name} and {g.name}"
+            text = f"{pair}, which touch it from sides {angle:.0f} degrees apart."
+            return Verdict(True, partial(str, text))
+    reason = partial(_not_held_reason, group, a, hand, hand_fingers, touching)
+    return Verdict(False, reason)
 
-    def verdict(self, C: Config) -> Verdict:
-        agent, a = self._agent(C), find_object(C, self.a)
-        for hand in agent.hands:
-            if is_attached(a, C.index(hand)):
-                text = f"{self.a} is attached to {hand} of {self.agent}."
-                return Verdict(True, partial(str, text))
-        if self.semantics != "posewise":
-            hands = " and ".join(agent.hands)
-            text = f"{self.a} is attached to 0 hands of {self.agent} ({hands})."
-            return Verdict(False, lambda: text)
-        verdicts = [
-            self._held_verdict(a, hand, fingers(C, hand, named))
-            for hand, named in agent.hands.items()
-        ]
-        return max(verdicts, key=lambda v: v.truth)
 
-    def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
-        """Return rows of the contacts of two fingers of one hand, and of their normals.
-
-        Whether a is attached does not depend on poses: where it is, a row is constant.
-        The relaxed negation demands that of each two fingers, one does not touch, or
-        both touch from sides that are not opposed.
-
-        Raises:
-            PredicateError: for other semantics than "posewise", and for hands without
-                two fingers.
-        """
-        if self.semantics != "posewise":
-            raise PredicateError(
-                f"{self!r} is about attachment, which no pose changes: attach"
-                " it (C.attach, or a mode switch), or use semantics='posewise', which"
-                " also accepts fingers that hold it."
-            )
-        agent, a = self._agent(C), find_object(C, self.a)
-        hands = [FrameGroup(C, hand, (C.index(hand),)) for hand in agent.hands]
-        attached = [hand for hand in hands if is_attached(a, hand.frames[0])]
-        if truth and attached:
-            rows = attachment_rows(truth)
-            return Inequality(feature_on_frames([a, attached[0]], rows))
-        require_shapes(a)
-        pairs = [
-            pair
-            for hand, named in agent.hands.items()
-            for pair in combinations(fingers(C, hand, named), 2)
-        ]
-        if not truth:
-            detached = [
-                Inequality(feature_on_frames([a, hand], attachment_rows(truth)))
-                for hand in hands
-            ]
-            free = [self._free_term(a, *pair) for pair in pairs]
-            return Conjunction((*detached, *free))
-        if not pairs:
-            raise PredicateError(
-                f"{self!r}: no hand of {self.agent!r} has two fingers with shapes to"
-                " hold an object; name them: C.add_agent(..., hands={'hand': ['left',"
-                " 'right']})."
-            )
-        error = contact_smoothing_error(0.5 * self.tolerance, 0.5 * self.bound)
-        grips = [self._grip_term(a, *pair, error=error) for pair in pairs]
-        return Disjunction(tuple(grips), error)
-
-    def _grip_term(
-        self, a: FrameGroup, f: FrameGroup, g: FrameGroup, *, error: float
-    ) -> ConstraintTerm:
-        """Return the term that fingers f and g touch a from opposite sides."""
-        rows = within_distance_rows(self.tolerance, error)
-        contacts = [
-            Inequality(
-                ObjectPair(a.C, finger, a, False).feature(rows),
-                scale=100.0,
-                error=error,
-            )
-            for finger in (f, g)
-        ]
-        opposed = feature_on_frames([f, g, a], opposed_contact_rows(MAX_OPPOSED_COSINE))
-        return Conjunction((*contacts, Inequality(opposed, scale=100.0)))
-
-    def _free_term(self, a: FrameGroup, f: FrameGroup, g: FrameGroup) -> ConstraintTerm:
-        """Return the term that finger f or g does not touch a, or both on one side."""
-        clear = beyond_distance_rows(self.tolerance + STRICT_MARGIN)
-        free = [
-            Inequality(ObjectPair(a.C, finger, a, False).feature(clear))
-            for finger in (f, g)
-        ]
-        rows = opposed_contact_rows(MAX_OPPOSED_COSINE, False)
-        beside = Inequality(feature_on_frames([f, g, a], rows))
-        # Fingers that almost touch are told apart from those that do by this error.
-        error = contact_smoothing_error(0.1 * self.tolerance, 0.5 * self.bound)
-        return Disjunction((*free, beside), error)
-
-    def start_region(
-        self, C: Config, name: FrameName
-    ) -> Float[np.ndarray, "2 3"] | None:
-        if name != self.a:
-            return None
-        hands = self._agent(C).hands.items()
-        every = [f for hand, named in hands for f in fingers(C, hand, named)]
-        boxes = np.array([bounding_box(f) for f in every]).reshape(-1, 2, 3)
-        if not len(boxes) or not np.isfinite(boxes).all():
-            return None
-        return np.array([boxes[:, 0].min(0), boxes[:, 1].max(0)])
-
-    def _agent(self, C: Config) -> Agent:
-        agent = find_agent(C, self.agent)
-        if not agent.hands:
-            raise ConfigError(
-                f"Agent {self.agent!r} has no hands; name them: C.add_agent("
-                f"{self.agent!r}, base=..., hands=['hand'])."
-            )
-        return agent
-
-    def _held_verdict(
-        self, a: FrameGroup, hand: str, hand_fingers: list[FrameGroup]
-    ) -> Verdict:
-        require_shapes(a)
-        touching = [f for f in hand_fingers if are_within(f, a, self.tolerance)]
-        normals = [contact_normal(f, a) for f in touching]
-        contacts = zip(touching, normals, strict=True)
-        for (f, normal_f), (g, normal_g) in combinations(contacts, 2):
-            cosine = float(np.dot(normal_f, normal_g))
-            if cosine <= MAX_OPPOSED_COSINE:
-                angle = np.degrees(np.arccos(max(cosine, -1.0)))
-                both = f"{self.a} is between {f.name} and {g.name}"
-                text = f"{both}, which touch it from sides {angle:.0f} degrees apart."
-                return Verdict(True, partial(str, text))
-        reason = partial(self._not_held_reason, a, hand, hand_fingers, touching)
-        return Verdict(False, reason)
-
-    def _not_held_reason(
-        self,
-        a: FrameGroup,
-        hand: str,
-        hand_fingers: list[FrameGroup],
-        touching: list[FrameGroup],
-    ) -> str:
-        fraction = f"{len(touching)} of {len(hand_fingers)}"
-        count = f"{fraction} fingers of {hand} touch {self.a}"
-        if len(touching) > 1:
-            return f"{count}, no two of them from opposite sides."
-        free = [f for f in hand_fingers if f not in touching]
-        if not free:
-            return f"{count}, and it takes two."
-        gaps = [closest_separation(f, a).distance for f in free]
-        nearest = int(np.argmin(gaps))
-        distance = length(gaps[nearest])
-        return f"{count}; {free[nearest].name} is {distance} from it."
+def _not_held_reason(
+    group: FrameGroup,
+    a: FrameName,
+    hand: str,
+    hand_fingers: list[FrameGroup],
+    touching: list[FrameGroup],
+) -> str:
+    fraction = f"{len(touching)} of {len(hand_fingers)}"
+    count = f"{fraction} fingers of {hand} touch {a}"
+    if len(touching) > 1:
+        return f"{count}, no two of them from opposite sides."
+    free = [f for f in hand_fingers if f not in touching]
+    if not free:
+        return f"{count}, and it takes two."
+    gaps = [closest_separation(f, group).distance for f in free]
+    nearest = int(np.argmin(gaps))
+    distance = length(gaps[nearest])
+    return f"{count}; {free[nearest].name} is {distance} from it."

@@ -1,23 +1,16 @@
 """Open joints: a door or a drawer that has left its closed end."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from posewise.features import Feature
-from posewise.features.symbol import Symbol
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError, unknown_name
 from posewise.robots.typing import FrameName
 
 from ..geometry.frame_groups import FrameGroup, find_object, subtree_group
-from ..relaxed.constraint_terms import ConstraintTerm, Inequality
-from ..relaxed.joint_openness import openness_symbol
-from ..relaxed.object_features import constant_row, feature_on_frames
-from .verdict import SemanticPredicate, Verdict
+from .verdict import Semantics, Verdict
 
 CLOSED_FRACTION = 0.05
 """Fraction of a joint's range, from its closed end, that counts as closed [1]."""
@@ -49,104 +42,57 @@ class OpeningJoint(NamedTuple):
         return margin
 
 
-@dataclass(frozen=True)
-class Open(SemanticPredicate):
-    """One of a's relevant joints is more than 5 % of its range away from closed.
+def openness_verdict(C: Config, a: FrameName, semantics: Semantics) -> Verdict:
+    """Return whether one of the joints that open an object is open; see `Open`."""
+    joints = opening_joints(C, a, semantics)
+    if not joints:
+        return Verdict(False, lambda: f"{a} has no joint that opens it.")
+    values = [float(C.joint_value(joint.name)[0]) for joint in joints]
+    margins = [j.margin(q) for j, q in zip(joints, values, strict=True)]
+    best = int(np.argmax(margins))
+    joint, q = joints[best], values[best]
 
-    Relevant joints are named in the object's abilities: {"openable": {"joints":
-    {"door_joint": -1}}} where a joint opens towards its lower limit, 1 where towards
-    its upper one; with "both_sides": True both limits are closed, and the joint is open
-    in between. Joints are hinges or slides with limits; beyond the open limit is open
-    too.
+    def reason() -> str:
+        opened = (q - joint.closed) / (joint.open - joint.closed)
+        if joint.both_sides:
+            opened = min(opened, 1 - opened)
+        limit = "" if margins[best] > 0 else ", not more than 5 %"
+        percent = round(100 * opened, 1) + 0.0  # adding 0 turns -0 into 0
+        opening = f"{a}'s {joint.name!r} is {percent:.1f} % open{limit}"
+        if not joint.is_guess:
+            return f"{opening}."
+        return (
+            f"{opening}, if it is closed at its lower limit, {joint.closed:g}: a"
+            f" guess, because none of its limits is 0; C.add_object({a!r},"
+            f' abilities={{"openable": {{"joints": {{{joint.name!r}: 1}}}}}}) says'
+            " it (-1: closed at its upper limit)."
+        )
 
-    "posewise": without annotation all joints of the object that have limits are
-    relevant. Without a direction ({"joints": ["door_joint"]}, or no annotation) a joint
-    is closed at its limit 0; if no limit is 0, at its lower limit, and `explain` says
-    that this is a guess. "igibson": without annotation it is not open, and without a
-    direction a joint opens towards its upper limit. "document": as "posewise", but all
-    joints open towards their upper limit and have one closed end.
+    return Verdict(margins[best] > 0, reason)
 
-    The default is "posewise", because models rarely have annotations, and doors that
-    open towards -90° are as common as others.
 
-    Args:
-        a: an object or frame; for a frame without a joint all joints below count.
-
-    Raises:
-        ConfigError: when evaluated, for unknown names, and annotations that do not fit.
-    """
-
-    a: FrameName
-
-    def verdict(self, C: Config) -> Verdict:
-        joints = self.joints(C)
-        if not joints:
-            return Verdict(False, lambda: f"{self.a} has no joint that opens it.")
-        values = [float(C.joint_value(joint.name)[0]) for joint in joints]
-        margins = [j.margin(q) for j, q in zip(joints, values, strict=True)]
-        best = int(np.argmax(margins))
-        joint, q = joints[best], values[best]
-
-        def reason() -> str:
-            opened = (q - joint.closed) / (joint.open - joint.closed)
-            if joint.both_sides:
-                opened = min(opened, 1 - opened)
-            limit = "" if margins[best] > 0 else ", not more than 5 %"
-            percent = round(100 * opened, 1) + 0.0  # adding 0 turns -0 into 0
-            opening = f"{self.a}'s {joint.name!r} is {percent:.1f} % open{limit}"
-            if not joint.is_guess:
-                return f"{opening}."
-            return (
-                f"{opening}, if it is closed at its lower limit, {joint.closed:g}: a"
-                f" guess, because none of its limits is 0; C.add_object({self.a!r},"
-                f' abilities={{"openable": {{"joints": {{{joint.name!r}: 1}}}}}}) says'
-                " it (-1: closed at its upper limit)."
-            )
-
-        return Verdict(margins[best] > 0, reason)
-
-    def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
-        """Return rows of the joints' openings as fractions of their ranges."""
-        joints = self.joints(C)
-        if not joints:
-            group = find_object(C, self.a)
-            return Inequality(feature_on_frames([group], constant_row(not truth)))
-        names = tuple(joint.name for joint in joints)
-        error = 0.5 * self.bound
-        return Inequality(Feature(_symbol(self, truth), names), error=truth * error)
-
-    def joint_data(self, C: Config) -> dict[str, Any]:
-        """Return the arguments of `relaxed.joint_openness.any_open` in a world."""
-        joints = self.joints(C)
-        return {
-            "ends": [[joint.closed, joint.open] for joint in joints],
-            "both": [float(joint.both_sides) for joint in joints],
-            "closed_fraction": CLOSED_FRACTION,
-            "error": 0.5 * self.bound,
-        }
-
-    def joints(self, C: Config) -> list[OpeningJoint]:
-        """Return the relevant joints of the object in a world."""
-        limits = _joint_limits(find_object(C, self.a))
-        if self.a not in C.objects and not limits:
-            # A frame stands for the model that hangs on it, e.g. the root of a file.
-            limits = _joint_limits(subtree_group(C, self.a))
-        abilities = C.objects[self.a].abilities if self.a in C.objects else {}
-        annotation = abilities.get("openable", DEFAULT_ANNOTATION)
-        directions, both_sides = annotation["joints"], annotation["both_sides"]
-        if directions is None:
-            if self.semantics == "igibson":
-                return []
-            limited = [n for n, limit in limits.items() if limit is not None]
-            directions = dict.fromkeys(limited)
-        if self.semantics == "document":
-            directions, both_sides = dict.fromkeys(directions, 1), False
-        if self.semantics == "igibson":
-            directions = {name: d or 1 for name, d in directions.items()}
-        return [
-            _opening_joint(self.a, name, direction, both_sides, limits)
-            for name, direction in directions.items()
-        ]
+def opening_joints(C: Config, a: FrameName, semantics: Semantics) -> list[OpeningJoint]:
+    """Return the joints that open an object in a world; see `Open`."""
+    limits = _joint_limits(find_object(C, a))
+    if a not in C.objects and not limits:
+        # A frame stands for the model that hangs on it, e.g. the root of a file.
+        limits = _joint_limits(subtree_group(C, a))
+    abilities = C.objects[a].abilities if a in C.objects else {}
+    annotation = abilities.get("openable", DEFAULT_ANNOTATION)
+    directions, both_sides = annotation["joints"], annotation["both_sides"]
+    if directions is None:
+        if semantics == "igibson":
+            return []
+        limited = [n for n, limit in limits.items() if limit is not None]
+        directions = dict.fromkeys(limited)
+    if semantics == "document":
+        directions, both_sides = dict.fromkeys(directions, 1), False
+    if semantics == "igibson":
+        directions = {name: d or 1 for name, d in directions.items()}
+    return [
+        _opening_joint(a, name, direction, both_sides, limits)
+        for name, direction in directions.items()
+    ]
 
 
 def _joint_limits(group: FrameGroup) -> dict[str, np.ndarray | None]:
@@ -185,9 +131,3 @@ def _opening_joint(
         direction = -1 if is_zero[1] else 1
     closed, open_ = ends[::direction].tolist()
     return OpeningJoint(name, closed, open_, both_sides, is_guess)
-
-
-@lru_cache(maxsize=256)
-def _symbol(predicate: Open, truth: bool) -> Symbol:
-    """Return one symbol for each predicate, so that it is compiled once."""
-    return openness_symbol(truth, predicate.joint_data)

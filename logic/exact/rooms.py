@@ -1,10 +1,6 @@
 """Rooms: objects in a room of the world's map, or in the room of an agent."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import numpy as np
-from jaxtyping import Float
 
 from posewise.robots.annotations.rooms import Room, RoomMap
 from posewise.robots.config import Config
@@ -12,189 +8,72 @@ from posewise.robots.typing import FrameName
 
 from ..geometry.agents import find_agent
 from ..geometry.frame_groups import (
-    FrameGroup,
     bounding_box,
     centre_of_mass,
     find_object,
     require_shapes,
 )
-from ..geometry.rooms import (
-    room_cells,
-    room_map,
-    room_walls,
-    rooms_named,
-    rooms_region,
-)
-from ..relaxed.constraint_terms import ConstraintTerm, Inequality
-from ..relaxed.object_features import constant_row, feature_on_frames, object_pair
-from ..relaxed.rooms import middle_in_rooms, origin_in_room_rows, same_room_rows
-from .verdict import SemanticPredicate, Verdict
+from ..geometry.rooms import room_map, rooms_named
+from .verdict import Semantics, Verdict
 
 
-@dataclass(frozen=True)
-class InRoom(SemanticPredicate):
-    """The middle of a's bounding box is in a room of that name or type, by `C.rooms`.
-
-    What the map names as the floor of a room is in it, and so is the room itself.
-
-    "igibson": if the attribute `in_rooms` of a's root frame lists rooms or types of
-    rooms, a is in these; otherwise cells are found by truncation (see
-    `RoomMap.room_at`). "document" is the same as "posewise".
-
-    The default is "posewise": the annotation does not follow an object that is moved.
-
-    Args:
-        a: an object or frame with a shape, or a room.
-        room: its name, e.g. "kitchen_0", or a type, "kitchen".
-
-    Raises:
-        ConfigError: when evaluated, for unknown names, objects without shapes, and a
-            world without rooms.
-    """
-
-    a: str
-    room: str
-
-    distinct = False
-
-    def verdict(self, C: Config) -> Verdict:
-        rooms = room_map(C)
-        accepted = rooms_named(rooms, self.room)
-        here = self._rooms(C, rooms)
-        truth = any(room in accepted for room in here)
-        names = " and ".join(room.name for room in here) or "no room"
-        rule = "" if truth else f", not in {self.room}"
-        return Verdict(truth, lambda: f"{self.a} is in {names}{rule}.")
-
-    def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
-        """Return rows of the middle's distance from the walls of the rooms."""
-        rooms = room_map(C)
-        accepted = rooms_named(rooms, self.room)
-        fixed = self._fixed_rooms(C, rooms)
-        if fixed is not None:
-            is_so = any(room in accepted for room in fixed) is truth
-            # a may be a room, which is no frame, so the row is one of the first frame.
-            frame = FrameGroup(C, C.frames[0].name, (0,))
-            return Inequality(feature_on_frames([frame], constant_row(is_so)))
-        truncate = self.semantics == "igibson"
-        return middle_in_rooms(C, self.a, accepted, truth, truncate)
-
-    def start_region(
-        self, C: Config, name: FrameName
-    ) -> Float[np.ndarray, "2 3"] | None:
-        rooms = room_map(C)
-        if name != self.a:
-            return None
-        return rooms_region(rooms, rooms_named(rooms, self.room))
-
-    def _rooms(self, C: Config, rooms: RoomMap) -> list[Room]:
-        """Return the rooms that a is in."""
-        fixed = self._fixed_rooms(C, rooms)
-        if fixed is not None:
-            return fixed
-        low, high = bounding_box(require_shapes(find_object(C, self.a)))
-        truncate = self.semantics == "igibson"
-        here = rooms.room_at((low + high) / 2, truncate)
-        return [] if here is None else [here]
-
-    def _fixed_rooms(self, C: Config, rooms: RoomMap) -> list[Room] | None:
-        """Return the rooms that a is in at every pose; None if that depends on it."""
-        own = [r for r in rooms.rooms if self.a in (r.name, r.floor or rooms.floor)]
-        if own:
-            return own
-        a = require_shapes(find_object(C, self.a))
-        listed = C.frames[a.frames[0]].attributes.get("in_rooms")
-        if self.semantics == "igibson" and listed:
-            return [r for r in rooms.rooms if r.name in listed or r.type in listed]
-        return None if np.isfinite(bounding_box(a)).all() else []
+def room_verdict(C: Config, a: str, room: str, semantics: Semantics) -> Verdict:
+    """Return whether an object is in a room of a name or type; see `InRoom`."""
+    rooms = room_map(C)
+    accepted = rooms_named(rooms, room)
+    here = _rooms_of(C, rooms, a, semantics)
+    truth = any(r in accepted for r in here)
+    names = " and ".join(r.name for r in here) or "no room"
+    rule = "" if truth else f", not in {room}"
+    return Verdict(truth, lambda: f"{a} is in {names}{rule}.")
 
 
-@dataclass(frozen=True)
-class InSameRoomAsAgent(SemanticPredicate):
-    """a's centre of mass is in the same room of `C.rooms` as the agent's base.
+def fixed_rooms(
+    C: Config, rooms: RoomMap, a: str, semantics: Semantics
+) -> list[Room] | None:
+    """Return the rooms that a is in at every pose; None if that depends on it."""
+    own = [r for r in rooms.rooms if a in (r.name, r.floor or rooms.floor)]
+    if own:
+        return own
+    group = require_shapes(find_object(C, a))
+    listed = C.frames[group.frames[0]].attributes.get("in_rooms")
+    if semantics == "igibson" and listed:
+        return [r for r in rooms.rooms if r.name in listed or r.type in listed]
+    return None if np.isfinite(bounding_box(group)).all() else []
 
-    Points outside of all rooms share no room.
 
-    "igibson": by the rule of the code, the name of the agent's room ("kitchen_0") must
-    be among the types of a's room ("kitchen"), which it is not, unless the attribute
-    `in_rooms` of a's root frame names it; cells are found by truncation (see
-    `RoomMap.room_at`). "document" is the same as "posewise".
+def same_room_verdict(
+    C: Config, a: FrameName, agent: str, semantics: Semantics
+) -> Verdict:
+    """Return whether an object is in an agent's room; see `InSameRoomAsAgent`."""
+    rooms = room_map(C)
+    igibson = semantics == "igibson"
+    group = find_object(C, a)
+    centre = centre_of_mass(group, root_only=igibson)
+    room_a = rooms.room_at(centre, truncate=igibson)
+    base = C.pose(find_agent(C, agent).base)
+    room_agent = rooms.room_at(base, truncate=igibson)
+    name_a, name_agent = _room_name(room_a), _room_name(room_agent)
+    where = f"{a} is in {name_a}, {agent} in {name_agent}"
+    if not igibson:
+        truth = room_a is not None and room_a is room_agent
+        return Verdict(truth, lambda: f"{where}.")
+    attributes = C.frames[group.frames[0]].attributes
+    listed = attributes.get("in_rooms") or ([room_a.type] if room_a else [])
+    truth = room_agent is not None and room_agent.name in listed
+    rule = "is" if truth else "is not"
+    text = f"{where}: {name_agent!r} {rule} among {list(listed)}."
+    return Verdict(truth, lambda: text)
 
-    The default is "posewise": the code's rule is never true of movable objects.
 
-    Args:
-        a: an object or frame.
-        agent: an agent of `C.add_agent`, or a frame.
-
-    Raises:
-        ConfigError: when evaluated, for unknown names, and a world without rooms.
-    """
-
-    a: FrameName
-    agent: str
-
-    def verdict(self, C: Config) -> Verdict:
-        rooms = room_map(C)
-        igibson = self.semantics == "igibson"
-        a = find_object(C, self.a)
-        centre = centre_of_mass(a, root_only=igibson)
-        room_a = rooms.room_at(centre, truncate=igibson)
-        base = C.pose(find_agent(C, self.agent).base)
-        room_agent = rooms.room_at(base, truncate=igibson)
-        name_a, name_agent = _room_name(room_a), _room_name(room_agent)
-        where = f"{self.a} is in {name_a}, {self.agent} in {name_agent}"
-        if not igibson:
-            truth = room_a is not None and room_a is room_agent
-            return Verdict(truth, lambda: f"{where}.")
-        attributes = C.frames[a.frames[0]].attributes
-        listed = attributes.get("in_rooms") or ([room_a.type] if room_a else [])
-        truth = room_agent is not None and room_agent.name in listed
-        rule = "is" if truth else "is not"
-        text = f"{where}: {name_agent!r} {rule} among {list(listed)}."
-        return Verdict(truth, lambda: text)
-
-    def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
-        """Return rows of the distances of both points from the walls of rooms."""
-        rooms, igibson = room_map(C), self.semantics == "igibson"
-        a, base = find_object(C, self.a), find_agent(C, self.agent).base
-        listed = C.frames[a.frames[0]].attributes.get("in_rooms")
-
-        def walls_of(chosen: Sequence[Room]) -> Float[np.ndarray, "walls 2 2"]:
-            return room_walls(rooms, room_cells(rooms, chosen), igibson)
-
-        if igibson and listed:
-            walls = walls_of([room for room in rooms.rooms if room.name in listed])
-            if len(walls):
-                rows = origin_in_room_rows(walls, truth)
-            else:
-                rows = constant_row(not truth)
-            return Inequality(feature_on_frames([find_object(C, base)], rows))
-        room_pairs = [
-            (walls_of([room_a]), walls_of([room_agent]))
-            for room_a in rooms.rooms
-            for room_agent in rooms.rooms
-            if (room_agent.name == room_a.type if igibson else room_a is room_agent)
-        ]
-        room_pairs = [pair for pair in room_pairs if all(map(len, pair))]
-        if not room_pairs:
-            return Inequality(feature_on_frames([a], constant_row(not truth)))
-        error = 0.5 * self.bound
-        pair = object_pair(C, self.a, base, root_only=igibson)
-        feature = pair.feature(same_room_rows(room_pairs, truth, error))
-        return Inequality(feature, error=error)
-
-    def start_region(
-        self, C: Config, name: FrameName
-    ) -> Float[np.ndarray, "2 3"] | None:
-        base, rooms = find_agent(C, self.agent).base, room_map(C)
-        if name not in (self.a, base):
-            return None
-        if name == self.a:
-            other = C.pose(base)[:3]
-        else:
-            other = centre_of_mass(find_object(C, self.a))
-        room = rooms.room_at(other)
-        return None if room is None else rooms_region(rooms, [room])
+def _rooms_of(C: Config, rooms: RoomMap, a: str, semantics: Semantics) -> list[Room]:
+    """Return the rooms that a is in."""
+    fixed = fixed_rooms(C, rooms, a, semantics)
+    if fixed is not None:
+        return fixed
+    low, high = bounding_box(require_shapes(find_object(C, a)))
+    here = rooms.room_at((low + high) / 2, semantics == "igibson")
+    return [] if here is None else [here]
 
 
 def _room_name(room: Room | None) -> str:

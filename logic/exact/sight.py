@@ -1,110 +1,46 @@
 """Sight: an object that is hit first by the ray through a pixel of a camera."""
 
-from dataclasses import dataclass
-
-import numpy as np
-from jaxtyping import Float
-
 from posewise.robots.annotations.agents import Camera
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
 from posewise.robots.typing import FrameName
 
 from ..geometry.agents import find_agent
-from ..geometry.camera_rays import frames_of_others, visible_pixels
-from ..geometry.frame_groups import FrameGroup, find_object, require_shapes
-from ..relaxed.constraint_terms import ConstraintTerm, Inequality
-from ..relaxed.object_features import feature_on_frames, of_visible_shapes
-from ..relaxed.sight import out_of_view_rows, visible_rows
-from .verdict import SemanticPredicate, Verdict
-
-MAX_START_DEPTH = 2.0
-"""Largest depth of random starts in the view frustum [m]."""
+from ..geometry.camera_rays import visible_pixels
+from ..geometry.frame_groups import find_object, require_shapes
+from .verdict import Verdict
 
 
-@dataclass(frozen=True)
-class InFoVOfAgent(SemanticPredicate):
-    """At least one pixel of the agent's camera shows a.
+def sight_verdict(C: Config, a: FrameName, agent: str) -> Verdict:
+    """Return whether a pixel of an agent's camera shows a; see `InFoVOfAgent`."""
+    C = C.visible_copy()
+    camera, group = agent_camera(C, agent), require_shapes(find_object(C, a))
+    truth = any(visible.any() for visible in visible_pixels(group, camera))
 
-    A pixel shows what the ray through its centre hits first, among all shapes of the
-    world that are drawn, those of the agent included, but not the convex parts that
-    contain the camera. Shapes for collision stand for a frame that has no others,
-    or only meshes besides, whose convex hulls would hide more. Surfaces nearer than
-    the camera's `near`, or farther than its `far`, are not seen and hide nothing.
-    All semantics agree.
+    def reason() -> str:
+        chunks = list(visible_pixels(group, camera))
+        visible, hit = sum(int(x.sum()) for x in chunks), sum(map(len, chunks))
+        pixels = camera.width * camera.height
+        shown = f"{visible} of {pixels} pixels of {camera.name}"
+        if visible:
+            hidden = hit - visible
+            return f"{shown} show {a}; {hidden} more would, unhidden."
+        why = f"all {hit} are hidden" if hit else "it is out of view or too small"
+        return f"{shown} show {a}: {why}."
 
-    The default is "posewise", as for all predicates.
+    return Verdict(truth, reason)
 
-    Args:
-        a: an object or frame with a shape.
-        agent: an agent of `C.add_agent` with a camera; or a camera.
+
+def agent_camera(C: Config, agent: str) -> Camera:
+    """Return the camera of an agent.
 
     Raises:
-        ConfigError: when evaluated, for unknown names, an agent without a camera, and
-            an object without a shape.
+        ConfigError: for an unknown name, and for an agent without a camera.
     """
-
-    a: FrameName
-    agent: str
-
-    def verdict(self, C: Config) -> Verdict:
-        C = C.visible_copy()
-        camera, a = self._camera(C), require_shapes(find_object(C, self.a))
-        truth = any(visible.any() for visible in visible_pixels(a, camera))
-
-        def reason() -> str:
-            chunks = list(visible_pixels(a, camera))
-            visible, hit = sum(int(x.sum()) for x in chunks), sum(map(len, chunks))
-            pixels = camera.width * camera.height
-            shown = f"{visible} of {pixels} pixels of {camera.name}"
-            if visible:
-                hidden = hit - visible
-                return f"{shown} show {self.a}; {hidden} more would, unhidden."
-            why = f"all {hit} are hidden" if hit else "it is out of view or too small"
-            return f"{shown} show {self.a}: {why}."
-
-        return Verdict(truth, reason)
-
-    def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
-        """Return a row of some pixels near points of a, one of which must show it.
-
-        The relaxed negation demands that all parts are outside of the view frustum; an
-        object that is in view but hidden does not satisfy it.
-        """
-        C = C.visible_copy()
-        camera, a = self._camera(C), require_shapes(find_object(C, self.a))
-        eye = FrameGroup(C, camera.name, (C.index(camera.name),))
-        error = 0.5 * self.bound
-        if not truth:
-            rows = of_visible_shapes(out_of_view_rows(camera, error))
-            feature = feature_on_frames([a, eye], rows)
-            return Inequality(feature, error=error)
-        others = FrameGroup(C, "", tuple(frames_of_others(a)))
-        rows = of_visible_shapes(visible_rows(camera, error))
-        feature = feature_on_frames([a, eye, others], rows)
-        return Inequality(feature, error=error)
-
-    def start_region(
-        self, C: Config, name: FrameName
-    ) -> Float[np.ndarray, "2 3"] | None:
-        camera = self._camera(C)
-        if name != self.a:
-            return None
-        high = np.tan(camera.vertical_fov / 2)
-        edges = np.array([1.0, high * camera.width / camera.height, high])
-        corners = np.array([[1, y, z] for y in (-1, 1) for z in (-1, 1)]) * edges
-        far = max(min(camera.far, MAX_START_DEPTH), camera.near)
-        depths = np.array([camera.near, far])
-        points = (depths[:, None, None] * corners).reshape(-1, 3)
-        poses, i = C.forward_pass().frames, C.index(camera.name)
-        points = points @ poses.R[i].T + poses.p[i]
-        return np.array([points.min(0), points.max(0)])
-
-    def _camera(self, C: Config) -> Camera:
-        agent = find_agent(C, self.agent)
-        if agent.camera is None:
-            raise ConfigError(
-                f"Agent {self.agent!r} has no camera; C.add_camera('eyes', ...), then"
-                f" C.add_agent({self.agent!r}, base=..., camera='eyes')."
-            )
-        return C.cameras[agent.camera]
+    found = find_agent(C, agent)
+    if found.camera is None:
+        raise ConfigError(
+            f"Agent {agent!r} has no camera; C.add_camera('eyes', ...), then"
+            f" C.add_agent({agent!r}, base=..., camera='eyes')."
+        )
+    return C.cameras[found.camera]

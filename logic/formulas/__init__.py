@@ -1,1 +1,1 @@
-"""Predicates, and the formulas that combine them."""
+"""Formulas of predicates, their plans on schedules, and their truth along paths."""

@@ -9,7 +9,6 @@ from typing import TypeAlias
 
 from posewise.robots.config import Config
 
-from ..planning.schedule import Plans, Schedule, plans_for_any
 from ..relaxed.constraint_terms import Conjunction, ConstraintTerm, Disjunction
 from .connectives import natural_number
 from .messages import format_predicate
@@ -22,6 +21,7 @@ from .predicate import (
     Predicate,
     set_parts,
 )
+from .schedule import Plans, Schedule, plans_for_any
 
 Pair: TypeAlias = tuple[str, str]
 """The names of a row and a column."""

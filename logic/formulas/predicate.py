@@ -26,18 +26,11 @@ from posewise.robots.config import Config
 from posewise.robots.typing import FrameName, MatrixLike, VectorLike
 
 from ..errors import PredicateError
-from ..planning.schedule import (
-    Plan,
-    Plans,
-    Schedule,
-    plans_for_all,
-    plans_for_any,
-    schedule_over,
-)
-from ..planning.trajectory import StateTrajectory, state_trajectory
 from ..relaxed import constraint_terms
 from ..relaxed.constraint_terms import Conjunction, ConstraintTerm, Disjunction
 from .messages import Case, describe_cases, format_predicate
+from .schedule import Plan, Plans, Schedule, plans_for_all, plans_for_any, schedule_over
+from .trajectory import StateTrajectory, state_trajectory
 
 DISJUNCTION_ERROR = 1e-3
 """Bound on how far a disjunction's smooth minimum is above the minimum [m, or 1].

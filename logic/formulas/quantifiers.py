@@ -10,10 +10,10 @@ from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError, unknown_name
 
 from ..errors import PredicateError
-from ..planning.trajectory import StateTrajectory
 from .connectives import AtLeast, natural_number
 from .messages import Case, describe_cases, format_predicate
 from .predicate import And, Connective, Formula, Or, Predicate
+from .trajectory import StateTrajectory
 
 Domain: TypeAlias = str | Sequence[str]
 """A category of objects, such as "mug.n.04", or names; kept as a string or a tuple."""

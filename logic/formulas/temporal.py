@@ -16,16 +16,10 @@ from posewise.objectives.terms.interval import Slices
 from posewise.robots.config import Config
 
 from ..errors import PredicateError
-from ..planning.schedule import (
-    MAX_PLANS,
-    Plans,
-    Schedule,
-    plans_for_all,
-    plans_for_any,
-)
-from ..planning.trajectory import StateTrajectory, check_times
 from .messages import format_predicate
 from .predicate import Formula, Predicate, set_parts
+from .schedule import MAX_PLANS, Plans, Schedule, plans_for_all, plans_for_any
+from .trajectory import StateTrajectory, check_times
 
 Times: TypeAlias = Sequential[float] | float | None
 """None: all slices; [t]: one; [from, to]: all between; more: each. Kept as a tuple."""

@@ -19,14 +19,14 @@ from ..bddl.problem import Problem
 from ..bddl.solving import is_loose
 from ..bddl.task import Report, Task, bind
 from ..errors import PredicateError
-from ..exact.contact import InContactWith
-from ..exact.containment import InsideOf
-from ..exact.joint_openness import Open as IsOpen
-from ..exact.next_to import NextTo
-from ..exact.support import OnTopOf
 from ..formulas.messages import format_predicate
 from ..formulas.predicate import Not, Predicate
 from ..planning.dnf_search import Branch, branches, object_names
+from ..predicates.contact import InContactWith
+from ..predicates.containment import InsideOf
+from ..predicates.joint_openness import Open as IsOpen
+from ..predicates.next_to import NextTo
+from ..predicates.support import OnTopOf
 from ..states.state_predicate import StatePredicate
 from .plan import MotionPlan, MotionStatus
 from .planner import plan_motion

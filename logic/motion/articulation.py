@@ -14,9 +14,9 @@ from posewise.robots.kinematics.transforms import pose_multiply, quat_to_matrix
 from posewise.robots.simulation.masses import link_roots
 from posewise.robots.typing import FrameName
 
-from ..exact.joint_openness import Open as IsOpen
 from ..exact.joint_openness import OpeningJoint
 from ..geometry.frame_groups import find_object
+from ..predicates.joint_openness import Open as IsOpen
 from .course import Course
 from .feasibility import why_no_grasp
 from .grasp import Grasp

@@ -8,8 +8,8 @@ from jaxtyping import Float
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName
 
-from ..exact.contact import InContactWith
 from ..geometry.messages import length
+from ..predicates.contact import InContactWith
 from .feasibility import out_of_reach, why_no_grasp
 from .grasp import Grasp
 from .grasps import find_grasps

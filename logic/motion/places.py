@@ -15,10 +15,10 @@ from posewise.robots.typing import FrameName
 from ..bddl.placement_candidates import PlacementCandidates
 from ..errors import PredicateError
 from ..exact.contact import CONTACT_TOLERANCE
-from ..exact.support import OnTopOf
 from ..formulas.predicate import Predicate
 from ..geometry.frame_groups import are_within_at, find_object
 from ..planning.dnf_search import branches, object_names
+from ..predicates.support import OnTopOf
 
 ROUNDS = 3
 """Number of times that surfaces are sampled, in all orientations; the first that finds

@@ -21,8 +21,8 @@ from posewise.robots.typing import FrameName
 from posewise.solvers.deadline import TimeLimitReached, check_deadline, time_limit
 
 from ..errors import PredicateError
-from ..exact.joint_openness import Open as IsOpen
 from ..geometry.frame_groups import find_object
+from ..predicates.joint_openness import Open as IsOpen
 from .articulation import move_joint, moved_link, moving_joints
 from .floating import stands_on_nothing
 from .handover import handover

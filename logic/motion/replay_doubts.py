@@ -14,10 +14,10 @@ from posewise.objectives.checks.loose import loose_roots
 from posewise.robots.config import Config
 from posewise.robots.kinematics.transforms import quat_to_matrix
 
-from ..exact.joint_openness import Open as IsOpen
 from ..formulas.messages import format_predicate
 from ..formulas.predicate import Predicate
 from ..geometry.messages import length
+from ..predicates.joint_openness import Open as IsOpen
 from .plan import MotionPlan
 from .segment import Segment
 from .situation import relative

@@ -1,1 +1,1 @@
-"""Plans and schedules of formulas, trajectories of states, and search over branches."""
+"""Search over the branches of formulas, and placement by the best of them."""

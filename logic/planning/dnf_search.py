@@ -11,14 +11,14 @@ from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
 
 from ..errors import PredicateError
-from ..exact.containment import InsideOf
-from ..exact.floors import OnFloor
-from ..exact.support import OnTopOf
 from ..formulas.connectives import AtLeast
 from ..formulas.matching import Matching
 from ..formulas.messages import format_predicate
 from ..formulas.predicate import And, Formula, Not, Or, Predicate
 from ..geometry.frame_groups import closest_separation, find_object
+from ..predicates.containment import InsideOf
+from ..predicates.floors import OnFloor
+from ..predicates.support import OnTopOf
 
 RESTING_PREDICATES = (InsideOf, OnFloor, OnTopOf)
 """Predicates of the place where an object rests; an object rarely has two places."""

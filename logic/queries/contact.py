@@ -6,9 +6,9 @@ from typing import TypedDict, Unpack
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName
 
-from ..exact.contact import InContactWith
 from ..exact.verdict import Semantics
 from ..geometry.frame_groups import FrameGroup, are_within, find_object
+from ..predicates.contact import InContactWith
 
 LEGACY_CONTACT_GAP = 1e-3
 """Distance up to which objects touch by PyCRAM's rule [m]."""

@@ -13,15 +13,16 @@ from posewise.robots.simulation.motion import SimulationError
 from posewise.robots.simulation.twin import Twin
 from posewise.robots.typing import FrameName
 
-from ..exact.verdict import Verdict, VerdictPredicate
+from ..exact.verdict import Verdict
 from ..geometry.frame_groups import FrameGroup, find_object
 from ..geometry.messages import length
 from ..margins import STRICT_MARGIN
+from ..predicates.stable import Stable
+from ..predicates.verdict_predicate import VerdictPredicate
 from ..relaxed.constraint_terms import Conjunction, ConstraintTerm, Inequality
 from ..relaxed.contact import beyond_distance_rows
 from ..relaxed.object_features import ObjectPair
 from .contact import Touching
-from .stable import Stable
 
 MIN_FALL = 1e-3
 """Displacement beyond which an object was held up by what was removed [m]."""

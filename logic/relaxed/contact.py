@@ -13,6 +13,15 @@ from .object_features import ObjectPair, PairRows, RowFunction
 from .part_pairs import PartPairKinds, count_pairs, part_distances, part_pairs
 
 
+def contact_smoothing_error(tolerance: float, bound: float) -> float:
+    """Return the error allowed to smooth minima of distances [m].
+
+    It is at most half of the tolerance, so that objects need not overlap for a row to
+    be at most 0; for a tolerance of 0 they must, by the bound.
+    """
+    return min(0.5 * tolerance, bound) or bound
+
+
 def within_distance_rows(distance: float, error: float) -> PairRows:
     """Return a row at most 0 only where the objects are within a distance.
 

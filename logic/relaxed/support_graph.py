@@ -8,6 +8,7 @@ from posewise.robots.contact.bodies import frame_bodies
 from posewise.robots.world.frame import Frame
 
 from ..geometry.frame_groups import subtree
+from ..geometry.free_joints import free_joint_frames
 
 
 @dataclass(frozen=True)
@@ -66,26 +67,6 @@ def find_stack(C: Config, root: str) -> Stack:
         pairs=tuple((position[i], position[j]) for i, j in pairs),
         clear_frames=tuple(dict.fromkeys(clear)),
     )
-
-
-def free_root(C: Config, frame: int) -> str | None:
-    """Return the frame on the free joint above a frame; None: there is none."""
-    root = free_joint_frames(C)[frame]
-    return None if root is None else C.frames[root].name
-
-
-def free_joint_frames(C: Config) -> list[int | None]:
-    """Return for each frame the frame on the free joint above it, or None."""
-    owners: list[int | None] = []
-    for i in range(len(C.frames)):
-        k: int | None = i
-        while k is not None:
-            joint = C.frames[k].joint
-            if joint is not None and joint.type in ("free", "floating"):
-                break
-            k = C.frames[k].parent
-        owners.append(k)
-    return owners
 
 
 def _robot_frames(C: Config) -> set[int]:

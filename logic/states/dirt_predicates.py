@@ -11,7 +11,7 @@ from posewise.robots.annotations.object_states import ObjectState, Particles
 from posewise.robots.annotations.objects import WorldObject
 from posewise.robots.config import Config
 
-from ..planning.schedule import Plans, Schedule
+from ..formulas.schedule import Plans, Schedule
 from .dirt_rules import (
     ABILITY_BY_SUBSTANCE,
     DIRTY_FLOOR_SHARE,

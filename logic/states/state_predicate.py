@@ -15,7 +15,7 @@ from posewise.robots.errors import ConfigError
 
 from ..errors import PredicateError
 from ..formulas.predicate import Predicate
-from ..planning.schedule import Plan, Plans, Schedule
+from ..formulas.schedule import Plan, Plans, Schedule
 
 Semantics: TypeAlias = Literal["igibson", "document"]
 """The reference of a predicate: iGibson 2.0's code, or its documentation."""

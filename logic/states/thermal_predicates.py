@@ -10,7 +10,7 @@ from posewise.robots.annotations.objects import WorldObject
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
 
-from ..planning.schedule import Plans, Schedule, plans_for_all
+from ..formulas.schedule import Plans, Schedule, plans_for_all
 from .relaxed.thermal_plans import (
     TemperatureGoal,
     avoid_plans,

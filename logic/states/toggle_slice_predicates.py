@@ -9,7 +9,7 @@ from posewise.robots.annotations.objects import WorldObject
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
 
-from ..planning.schedule import Plans, Schedule
+from ..formulas.schedule import Plans, Schedule
 from .relaxed.contact_plans import sliced_plans
 from .relaxed.toggled_plans import toggled_plans
 from .state_predicate import StatePredicate, Truth, check_truth_value

@@ -9,7 +9,7 @@ from posewise.robots.annotations.object_states import WATER, ObjectState
 from posewise.robots.annotations.objects import WorldObject
 from posewise.robots.config import Config
 
-from ..planning.schedule import Plans, Schedule
+from ..formulas.schedule import Plans, Schedule
 from .container_rules import droplet_capacity, min_filled_droplets
 from .relaxed.filled_plans import filled_plans
 from .relaxed.soaked_plans import soaked_plans

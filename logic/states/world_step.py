@@ -22,7 +22,6 @@ from posewise.robots.errors import ConfigError
 
 from ..exact.contact import CONTACT_TOLERANCE
 from ..exact.containment import contains_points
-from ..exact.joint_openness import Open
 from ..geometry.frame_groups import (
     FrameGroup,
     are_within,
@@ -33,6 +32,7 @@ from ..geometry.frame_groups import (
     has_collision_shape,
     subtree_group,
 )
+from ..predicates.joint_openness import Open
 from .container_rules import DOWN, droplet_capacity, falls_into
 from .dirt_rules import (
     ABILITY_BY_SUBSTANCE,

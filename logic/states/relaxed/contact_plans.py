@@ -7,9 +7,9 @@ from posewise.robots.config import Config
 
 from ...errors import PredicateError
 from ...exact.contact import CONTACT_TOLERANCE
+from ...formulas.schedule import Plan, Plans, Schedule, TimedObjectives, plans_for_any
 from ...geometry.frame_groups import FrameGroup, find_object, subtree_group
 from ...margins import STRICT_MARGIN
-from ...planning.schedule import Plan, Plans, Schedule, TimedObjectives, plans_for_any
 from ...relaxed.constraint_terms import Inequality
 from ...relaxed.contact import beyond_distance_rows, within_distance_rows
 from ...relaxed.object_features import ObjectPair

@@ -10,7 +10,7 @@ from posewise.robots.annotations.objects import WorldObject
 from posewise.robots.config import Config
 
 from ...errors import PredicateError
-from ...planning.schedule import Plan, Plans, Schedule, plans_for_all, plans_for_any
+from ...formulas.schedule import Plan, Plans, Schedule, plans_for_all, plans_for_any
 from ...relaxed.constraint_terms import Inequality
 from .range_features import outside_column
 from .toggled_plans import toggled_plans

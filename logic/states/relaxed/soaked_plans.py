@@ -3,7 +3,7 @@
 from posewise.robots.config import Config
 
 from ...errors import PredicateError
-from ...planning.schedule import Plan, Plans, Schedule
+from ...formulas.schedule import Plan, Plans, Schedule
 from .water_plans import DropletGoal, droplet_plans, usable_taps
 
 

@@ -20,10 +20,8 @@ from posewise.robots.annotations.object_states import AMBIENT_TEMPERATURE
 from posewise.robots.config import Config
 
 from ...errors import PredicateError
-from ...exact.containment import InsideOf, contains_points
-from ...exact.joint_openness import Open
-from ...geometry.frame_groups import centre_of_mass, find_object
-from ...planning.schedule import (
+from ...exact.containment import contains_points
+from ...formulas.schedule import (
     Assumption,
     Plan,
     Plans,
@@ -33,6 +31,9 @@ from ...planning.schedule import (
     plans_for_all,
     plans_for_any,
 )
+from ...geometry.frame_groups import centre_of_mass, find_object
+from ...predicates.containment import InsideOf
+from ...predicates.joint_openness import Open
 from ...relaxed.constraint_terms import Inequality
 from ..resampling import slice_duration
 from ..thermal_rules import DEFAULT_DECAY

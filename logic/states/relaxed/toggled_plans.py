@@ -6,7 +6,7 @@ from posewise.objectives.terms.interval import Slices
 from posewise.robots.config import Config
 
 from ...errors import PredicateError
-from ...planning.schedule import Plan, Plans, Schedule, TimedObjectives, plans_for_any
+from ...formulas.schedule import Plan, Plans, Schedule, TimedObjectives, plans_for_any
 from ...relaxed.constraint_terms import Inequality
 from ..button_fingers import button_fingers
 from ..resampling import slice_duration

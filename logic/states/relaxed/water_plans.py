@@ -18,14 +18,7 @@ from posewise.robots.annotations.regions import Region
 from posewise.robots.config import Config
 
 from ...errors import PredicateError
-from ...geometry.frame_groups import (
-    FrameGroup,
-    find_object,
-    first_hits,
-    has_collision_shape,
-)
-from ...margins import RAY_CLEARANCE
-from ...planning.schedule import (
+from ...formulas.schedule import (
     Plan,
     Plans,
     Schedule,
@@ -33,6 +26,13 @@ from ...planning.schedule import (
     plans_for_all,
     plans_for_any,
 )
+from ...geometry.frame_groups import (
+    FrameGroup,
+    find_object,
+    first_hits,
+    has_collision_shape,
+)
+from ...margins import RAY_CLEARANCE
 from ...relaxed.constraint_terms import Inequality
 from ...relaxed.object_features import ObjectPair, PairRows, with_point
 from ...relaxed.pour_into import pour_into_rows

@@ -17,8 +17,8 @@ from posewise.robots.config import Config
 
 from ...errors import PredicateError
 from ...exact.contact import CONTACT_TOLERANCE
+from ...formulas.schedule import Plan, Plans, Schedule, plans_for_all, plans_for_any
 from ...geometry.frame_groups import FrameGroup, bounding_box
-from ...planning.schedule import Plan, Plans, Schedule, plans_for_all, plans_for_any
 from ...relaxed.constraint_terms import Inequality
 from ...relaxed.containment import in_box_rows
 from ...relaxed.object_features import ObjectPair, with_point

@@ -87,7 +87,7 @@ def test_against_brute_force(make, columns, expected):
 
 def test_windows_select_the_slices_of_komo():
     """The rule of objectives: nearest slice, ties to the later, ends clipped."""
-    from posewise.logic.planning.trajectory import state_trajectory
+    from posewise.logic.formulas.trajectory import state_trajectory
     from posewise.objectives.terms.objective import select_slices
 
     rng = np.random.default_rng(0)

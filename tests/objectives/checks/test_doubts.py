@@ -7,7 +7,7 @@ import pytest
 
 import posewise as pw
 from posewise import FS, OT, logic
-from posewise.logic.exact.footing import rests_on_little
+from posewise.logic.predicates.footing import rests_on_little
 from posewise.objectives.checks.solution_doubts import overlap_doubts
 from posewise.objectives.problem.spec import mode_sequence
 

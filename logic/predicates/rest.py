@@ -10,6 +10,7 @@ from posewise.robots.typing import FrameName
 from ..formulas.messages import format_predicate
 from ..formulas.predicate import Predicate
 from ..geometry.frame_groups import find_object
+from .stable import Stable
 
 
 def does_not_stay(predicate: Predicate, C: Config, a: FrameName) -> Iterator[str]:
@@ -23,9 +24,6 @@ def does_not_stay(predicate: Predicate, C: Config, a: FrameName) -> Iterator[str
     Raises:
         ImportError: without MuJoCo; names the extra.
     """
-    # `Stable` is among the queries, which need these predicates.
-    from ..queries.stable import Stable
-
     link = link_roots(C.frames)[find_object(C, a).frames[0]]
     joint = None if link is None else C.frames[link].joint
     if joint is None or joint.type not in FREE_JOINTS:

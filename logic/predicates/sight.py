@@ -1,0 +1,85 @@
+"""Sight: an object that is hit first by the ray through a pixel of a camera."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from posewise.robots.config import Config
+from posewise.robots.typing import FrameName
+
+from ..exact.sight import agent_camera, sight_verdict
+from ..exact.verdict import Verdict
+from ..geometry.camera_rays import frames_of_others
+from ..geometry.frame_groups import FrameGroup, find_object, require_shapes
+from ..relaxed.constraint_terms import ConstraintTerm, Inequality
+from ..relaxed.object_features import feature_on_frames, of_visible_shapes
+from ..relaxed.sight import out_of_view_rows, visible_rows
+from .verdict_predicate import SemanticPredicate
+
+MAX_START_DEPTH = 2.0
+"""Largest depth of random starts in the view frustum [m]."""
+
+
+@dataclass(frozen=True)
+class InFoVOfAgent(SemanticPredicate):
+    """At least one pixel of the agent's camera shows a.
+
+    A pixel shows what the ray through its centre hits first, among all shapes of the
+    world that are drawn, those of the agent included, but not the convex parts that
+    contain the camera. Shapes for collision stand for a frame that has no others,
+    or only meshes besides, whose convex hulls would hide more. Surfaces nearer than
+    the camera's `near`, or farther than its `far`, are not seen and hide nothing.
+    All semantics agree.
+
+    The default is "posewise", as for all predicates.
+
+    Args:
+        a: an object or frame with a shape.
+        agent: an agent of `C.add_agent` with a camera; or a camera.
+
+    Raises:
+        ConfigError: when evaluated, for unknown names, an agent without a camera, and
+            an object without a shape.
+    """
+
+    a: FrameName
+    agent: str
+
+    def verdict(self, C: Config) -> Verdict:
+        return sight_verdict(C, self.a, self.agent)
+
+    def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
+        """Return a row of some pixels near points of a, one of which must show it.
+
+        The relaxed negation demands that all parts are outside of the view frustum; an
+        object that is in view but hidden does not satisfy it.
+        """
+        C = C.visible_copy()
+        camera, a = agent_camera(C, self.agent), require_shapes(find_object(C, self.a))
+        eye = FrameGroup(C, camera.name, (C.index(camera.name),))
+        error = 0.5 * self.bound
+        if not truth:
+            rows = of_visible_shapes(out_of_view_rows(camera, error))
+            feature = feature_on_frames([a, eye], rows)
+            return Inequality(feature, error=error)
+        others = FrameGroup(C, "", tuple(frames_of_others(a)))
+        rows = of_visible_shapes(visible_rows(camera, error))
+        feature = feature_on_frames([a, eye, others], rows)
+        return Inequality(feature, error=error)
+
+    def start_region(
+        self, C: Config, name: FrameName
+    ) -> Float[np.ndarray, "2 3"] | None:
+        camera = agent_camera(C, self.agent)
+        if name != self.a:
+            return None
+        high = np.tan(camera.vertical_fov / 2)
+        edges = np.array([1.0, high * camera.width / camera.height, high])
+        corners = np.array([[1, y, z] for y in (-1, 1) for z in (-1, 1)]) * edges
+        far = max(min(camera.far, MAX_START_DEPTH), camera.near)
+        depths = np.array([camera.near, far])
+        points = (depths[:, None, None] * corners).reshape(-1, 3)
+        poses, i = C.forward_pass().frames, C.index(camera.name)
+        points = points @ poses.R[i].T + poses.p[i]
+        return np.array([points.min(0), points.max(0)])
