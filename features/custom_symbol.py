@@ -1,30 +1,43 @@
 """Symbols of functions that users write."""
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from textwrap import shorten
 from typing import Any
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import jax
 import jax.numpy as jnp
 
 from posewise.compilation.traced_function import TracedFunction, trace_function
-from posewise.robots.errors import ConfigError
+from posewise.robots.errors import ConfigError, ProblemWarning
 
 from .errors import FeatureError
-from .symbol import Pose, Symbol
+from .function_params import (
+    FunctionOfLeaves,
+    FunctionOfTree,
+    FunctionParams,
+    leaf_name,
+)
+from .symbol import Arrays, Pose, Symbol
 from .symbol_kinds import PoseSymbol
 from .typing import PoseFunction
 
-_SYMBOLS: WeakValueDictionary[tuple[TracedFunction, str], Symbol] = (
+_SYMBOLS: WeakValueDictionary[tuple[TracedFunction, str], PoseSymbol] = (
     WeakValueDictionary()
 )
 """Symbols of traces, so that functions that compute the same share their programs."""
 
-_TRACED: ContextVar[dict[tuple[Symbol, int], Symbol] | None] = ContextVar(
+_LAST_TRACES: WeakKeyDictionary[Symbol, dict[Any, PoseSymbol | None]] = (
+    WeakKeyDictionary()
+)
+"""The trace with which each symbol was last used, by the type of numbers; None once it
+has been told that they change."""
+
+_TRACED: ContextVar[dict[tuple[Symbol, int], PoseSymbol] | None] = ContextVar(
     "traced", default=None
 )
 """Symbols of what functions compute, within `tracing_once`."""
@@ -34,11 +47,14 @@ class CustomSymbol(PoseSymbol):
     """A user's function, which may read anything and is traced for each use."""
 
 
-def custom_symbol(fn: PoseFunction, frames: int) -> CustomSymbol:
-    """Return the symbol of a user's function of poses."""
+def custom_symbol(
+    fn: PoseFunction, frames: int, params: FunctionParams | None = None
+) -> CustomSymbol:
+    """Return the symbol of a user's function of poses, and perhaps of params."""
     name = getattr(fn, "__name__", "custom")
+    called = fn if params is None else FunctionOfTree(fn, params.structure)
     # It may read any part of its poses.
-    return CustomSymbol(fn, name, frames=(frames, frames), uses_quaternions=True)
+    return CustomSymbol(called, name, frames=(frames, frames), uses_quaternions=True)
 
 
 @contextmanager
@@ -58,30 +74,38 @@ def tracing_once() -> Iterator[None]:
         _TRACED.reset(token)
 
 
-def traced_symbol(symbol: Symbol, frames: int) -> Symbol:
+def traced_symbol(
+    symbol: Symbol, frames: int, leaves: Arrays | None = None
+) -> PoseSymbol:
     """Return the symbol of what a user's function computes now.
 
     Args:
         symbol: of the function.
         frames: number of its poses.
+        leaves: of its params, of which only shapes and types count; None: no params.
 
     Raises:
         FeatureError: for a function that fails, or returns no rows.
     """
     traced = _TRACED.get()
     if traced is None:
-        return _trace(symbol, frames)
+        return _trace(symbol, frames, leaves or {})
     if (symbol, frames) not in traced:
-        traced[symbol, frames] = _trace(symbol, frames)
+        traced[symbol, frames] = _trace(symbol, frames, leaves or {})
     return traced[symbol, frames]
 
 
-def _trace(symbol: Symbol, frames: int) -> Symbol:
+def _trace(symbol: Symbol, frames: int, leaves: Arrays) -> PoseSymbol:
     dtype = jnp.result_type(float)
+    types = [
+        jax.ShapeDtypeStruct(v.shape, dtype if v.dtype.kind == "f" else v.dtype)
+        for v in leaves.values()
+    ]
     shapes: Any = (jax.ShapeDtypeStruct(s, dtype) for s in ((3, 3), (3,), (4,)))
     pose = Pose(*shapes)
     try:
-        traced = trace_function(_Rows(symbol.fn, symbol.name), *[pose] * frames)
+        rows = _Rows(symbol.fn, symbol.name, frames)
+        traced = trace_function(rows, *[pose] * frames, *types)
     except (ConfigError, FeatureError):
         raise
     except Exception as error:
@@ -95,9 +119,33 @@ def _trace(symbol: Symbol, frames: int) -> Symbol:
             f"{symbol.name}: the function returned shape {traced.shape}, expected (D,)."
         )
     new = PoseSymbol(
-        traced, symbol.name, symbol.frames, traced.shape[0], uses_quaternions=True
+        FunctionOfLeaves(traced, len(types)) if types else traced,
+        symbol.name,
+        symbol.frames,
+        traced.shape[0],
+        uses_quaternions=True,
+        # Weights of a network are large.
+        shares_params=bool(types),
     )
-    return _SYMBOLS.setdefault((traced, symbol.name), new)
+    new = _SYMBOLS.setdefault((traced, symbol.name), new)
+    _warn_of_other_numbers(symbol, new, dtype)
+    return new
+
+
+def _warn_of_other_numbers(symbol: Symbol, new: PoseSymbol, dtype: Any) -> None:
+    """Warn, once for each feature, of a function that computes something else now."""
+    traces = _LAST_TRACES.setdefault(symbol, {})
+    last = traces.setdefault(dtype, new)
+    if last is new or last is None:
+        return
+    traces[dtype] = None
+    warnings.warn(
+        f"{symbol.name}: the function reads numbers that have changed since the"
+        " feature was last used, and is compiled again. Give what changes as params,"
+        f" which compile nothing: Feature({symbol.name}, frames, params=...).",
+        ProblemWarning,
+        stacklevel=7,
+    )
 
 
 @dataclass(frozen=True)
@@ -106,9 +154,12 @@ class _Rows:
 
     fn: Callable[..., Any]
     name: str
+    frames: int
 
-    def __call__(self, *poses: Pose) -> jax.Array:
-        y = self.fn(*poses)
+    def __call__(self, *inputs: Any) -> jax.Array:
+        leaves = enumerate(inputs[self.frames :])
+        named = {leaf_name(i): leaf for i, leaf in leaves}
+        y = self.fn(*inputs[: self.frames], **named)
         parts = y if type(y) in (list, tuple) and y else [y]
         try:
             rows = jnp.concatenate([jnp.atleast_1d(jnp.asarray(a)) for a in parts])

@@ -8,7 +8,7 @@ from typing import Any, cast
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, PyTree
 
 from posewise.compilation.capacity import table_attempt
 from posewise.robots.config import Config
@@ -33,10 +33,11 @@ from .bound_feature import (
 from .custom_symbol import CustomSymbol, custom_symbol, traced_symbol
 from .errors import FeatureError
 from .evaluate import evaluate_symbol, make_quaternions_continuous
+from .function_params import FunctionParams
 from .linearized_feature import FeatureInputs
 from .quaternion_targets import unit_target
 from .scaling import apply_scale_and_target
-from .symbol import PERIOD, Symbol
+from .symbol import PERIOD, Arrays, Symbol
 from .symbol_kinds import PoseSymbol, uses_kinematics
 from .typing import (
     Coordinates,
@@ -63,6 +64,9 @@ class Feature:
             that turn without end are compared up to full turns, see `Config.periods`;
             only inequalities of a `KOMO` count turns.
         scale: one number, D numbers, or a matrix (out, D) that projects.
+        params: numbers of a function of poses, any tree of arrays such as the weights
+            of a network, which the function gets as its last argument. New values
+            (`with_params`, `KOMO.set_params`) compile nothing.
         **options: numbers of the symbol, such as `margin`.
 
     Raises:
@@ -77,10 +81,15 @@ class Feature:
         order: Order | None = None,
         target: TargetLike | None = None,
         scale: ScaleLike | None = None,
+        params: PyTree | None = None,
         **options: float | VectorLike,
     ) -> None:
         names = _as_names(frames)
-        phi = _as_symbol(symbol, len(names))
+        self._params = None
+        if params is not None:
+            label = getattr(symbol, "__name__", None) or str(symbol)
+            self._params = FunctionParams.of(label, params)
+        phi = _as_symbol(symbol, len(names), self._params)
         for option in options:
             if option not in phi.options:
                 known = ", ".join(phi.options) or "none"
@@ -127,6 +136,41 @@ class Feature:
         new.frames, new._bound = frames, None
         return new
 
+    @property
+    def params(self) -> PyTree | None:
+        """Params of a user's function; None: it has none."""
+        if self._params is None:
+            return None
+        return jax.tree.unflatten(self._params.structure, self._params.leaves.values())
+
+    def with_params(self, params: PyTree) -> "Feature":
+        """Return the same feature with other params, which compiles nothing.
+
+        Args:
+            params: of the structure and shapes of those that it was made with.
+
+        Raises:
+            FeatureError: for another structure or shape, or a feature without params.
+        """
+        new = copy.copy(self)
+        new._params = self.function_params.with_leaves_of(self.symbol.name, params)
+        new._bound = None
+        return new
+
+    @property
+    def function_params(self) -> FunctionParams:
+        """Params of a user's function in parts.
+
+        Raises:
+            FeatureError: for a feature without params.
+        """
+        if self._params is None:
+            raise FeatureError(
+                f"{self.symbol.name} has no params; a feature of a function has them if"
+                " it is made with them: Feature(fn, frames, params=...)."
+            )
+        return self._params
+
     def with_unit_target(self) -> "Feature":
         """Return the same feature, a quaternion in its target with length 1.
 
@@ -168,13 +212,14 @@ class Feature:
             FeatureError: for a function that fails, or returns no rows.
         """
         if isinstance(self.symbol, CustomSymbol):
-            return traced_symbol(self.symbol, len(self.frames))
+            return traced_symbol(self.symbol, len(self.frames), self._leaves)
         return self.symbol
 
     def _bind(self, C: Config, symbol: Symbol) -> BoundFeature:
         options = {**symbol.options, **self.options}
         resolved = symbol.resolve_in(C, self.frames, self.order, options)
         symbol, frames, params, coordinates = resolved
+        params = {**params, **self._leaves}
         D = symbol.dim
         if D is None:
             D = infer_dim(symbol, len(frames), len(coordinates), params, C)
@@ -202,6 +247,10 @@ class Feature:
             np.array(scale, float),
             np.array(np.broadcast_to(target, (D,)), float),
         )
+
+    @property
+    def _leaves(self) -> Arrays:
+        return {} if self._params is None else self._params.leaves
 
     def check(self, C: Config) -> None:
         """Raise the errors of `bind`."""
@@ -280,18 +329,21 @@ class Feature:
 
     def function(
         self, C: Config, tau: float | VectorLike = 1.0
-    ) -> Callable[[Float[Array, "*slices nq"]], Float[jax.Array, " rows"]]:
+    ) -> Callable[..., Float[jax.Array, " rows"]]:
         """Return a pure JAX function from q to y (D,).
 
         q is (nq,), or (k + 1, nq) with the oldest slice first, and `tau` is that of
         `eval`. The function works under `jit`, `vmap`, `grad`, `jacfwd`, `jacrev` and
-        `hessian`.
+        `hessian`. Of a feature with params these are its second argument, by default
+        those of the feature; it is differentiable by them, too.
         """
         g = self.bind(C)
         K = C.kinematics()
         slices, steps = self.order + 1, self._time_steps(tau)
 
-        def phi(q: Float[Array, "*slices nq"]) -> Float[jax.Array, " rows"]:
+        def phi(
+            q: Float[Array, "*slices nq"], params: PyTree | None = None
+        ) -> Float[jax.Array, " rows"]:
             Q = jnp.asarray(q).reshape(slices, K.nq)
             # The trace of a user's function is of one precision.
             is_untraced = isinstance(self.symbol, CustomSymbol)
@@ -307,10 +359,13 @@ class Feature:
             x = FeatureInputs(R, p, quats, Q[:, g.coordinates], time)
             scale = jnp.asarray(g.scale, Q.dtype)
             target = jnp.asarray(g.target, Q.dtype)
-            arrays = self._params_of_value(g, K).items()
-            params = {k: cast_floating(v, Q.dtype) for k, v in arrays}
-            raw = evaluate_symbol(symbol, g.order, x, params, K)
-            period: Any = params.get(PERIOD)
+            arrays = {**self._params_of_value(g, K)}
+            if params is not None:
+                leaves = self.function_params.traced_leaves(symbol.name, params)
+                arrays |= leaves
+            numbers = {k: cast_floating(v, Q.dtype) for k, v in arrays.items()}
+            raw = evaluate_symbol(symbol, g.order, x, numbers, K)
+            period: Any = numbers.get(PERIOD)
             y, _ = apply_scale_and_target(symbol, raw, scale, target, period)
             return y
 
@@ -332,12 +387,18 @@ class Feature:
         return np.broadcast_to(steps, self.order)
 
 
-def _as_symbol(symbol: SymbolLike, frame_count: int) -> Symbol:
-    if isinstance(symbol, Symbol):
-        return symbol
-    entry: HasSymbol | PoseFunction = symbol
-    if isinstance(getattr(entry, "symbol", None), Symbol):
-        return entry.symbol  # type: ignore[union-attr]
+def _as_symbol(
+    symbol: SymbolLike, frame_count: int, params: FunctionParams | None
+) -> Symbol:
+    entry: HasSymbol | PoseFunction | Symbol = symbol
+    known = getattr(entry, "symbol", entry)
+    if isinstance(known, Symbol):
+        if params is not None:
+            raise FeatureError(
+                f"{known.name} takes no params; they are for functions of poses. Its"
+                f" options: {', '.join(known.options) or 'none'}."
+            )
+        return known
     if not callable(entry):
         if isinstance(symbol, str):
             raise FeatureError(
@@ -347,7 +408,7 @@ def _as_symbol(symbol: SymbolLike, frame_count: int) -> Symbol:
         raise FeatureError(
             f"symbol is {symbol!r}, expected an entry of FS or a function."
         )
-    return custom_symbol(entry, frame_count)
+    return custom_symbol(entry, frame_count, params)
 
 
 def _unprojected(

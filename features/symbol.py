@@ -110,6 +110,11 @@ class Symbol(ABC):
         return 0
 
     @property
+    def shares_params(self) -> bool:
+        """Whether params are large, so that those that are equal are kept once."""
+        return False
+
+    @property
     def reads_nodes(self) -> bool:
         """Whether the nodes of the tree are its frames; see `StackSymbol`."""
         return False

@@ -35,6 +35,8 @@ class PoseSymbol(Symbol):
     """Rows that are a quaternion, whose sign is free."""
     vector_form: VectorForm | None = None
     """`fn` in the form of `vectors.py`, in which many symbols are one computation."""
+    shares_params: bool = False
+    """Whether params are large, so that those that are equal are kept once."""
     unprojected: "Symbol | None" = None
     """The feature before a built-in projection, used when scale or target have its
     dimension."""
@@ -145,6 +147,8 @@ class StackSymbol(Symbol):
 
     It has no window, and reads no quaternions.
     """
+
+    shares_params: ClassVar[bool] = True
 
     reads_nodes: bool = False
     """Whether `fn` gets the nodes of the tree and the world as its frames, and arrays

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, Unpack, overload
 
 import numpy as np
 from jax.sharding import Mesh
-from jaxtyping import Float
+from jaxtyping import Float, PyTree
 
 from posewise.compilation.compile_time import total_compile_seconds
 from posewise.features.feature import Feature
@@ -54,6 +54,7 @@ from .problem.builder import (
 from .problem.free_durations import free_durations, make_time_objective
 from .problem.mode_switch import make_mode_switch
 from .problem.nlp import NLP, make_nlp
+from .problem.params import with_params
 from .problem.path_arguments import (
     parse_path,
     parse_paths,
@@ -72,8 +73,12 @@ from .solve.settings import AUGMENTED_LAGRANGIAN, SolveSettings, make_settings
 from .solve.solutions import with_compile_seconds
 from .solve.stops import check_max_time
 from .solve.target_function import (
+    ParamsFunction,
+    ParamsFunctionWithStatus,
+    ParamsOf,
     TargetFunction,
     TargetFunctionWithStatus,
+    params_function,
     target_function,
 )
 from .terms.interval import AddedConstraint, Choice, SupportsObjectives
@@ -671,6 +676,21 @@ class KOMO:
     def _append(self, *objectives: Objective) -> None:
         self.spec = replace(self.spec, objectives=(*self.spec.objectives, *objectives))
 
+    def set_params(self, objective: Objective, params: PyTree) -> None:
+        """Give the function of an objective other params, for the solves from now on.
+
+        Nothing is compiled for them.
+
+        Args:
+            objective: as `add_objective` returned it, of a `Feature` with params.
+            params: of the same structure and shapes.
+
+        Raises:
+            ObjectiveError: for an objective of another problem.
+            FeatureError: for another structure or shape, or a feature without params.
+        """
+        self.spec = with_params(self.spec, objective, params)
+
     def solve(
         self,
         seed: int = 0,
@@ -922,6 +942,7 @@ class KOMO:
         seed: int = 0,
         *,
         initial_paths: Iterable[MatrixLike | VectorLike] | None = None,
+        params: Mapping[Objective, PyTree] | None = None,
         tolerance: float = 1e-3,
         progress: ProgressLike = True,
         mesh: Mesh | None = None,
@@ -951,6 +972,8 @@ class KOMO:
                 configurations.
                 None: the initial path of this object for all problems. Without targets
                 and worlds there are as many problems as paths.
+            params: for some objectives the params of their functions, each array with a
+                first axis of problems.
             tolerance: see `solve`.
             progress: see `solve`.
             mesh: a `jax.sharding.Mesh` of the devices to solve on, with any axes; None:
@@ -985,7 +1008,7 @@ class KOMO:
         if not specs and not paths:
             return []
         with limit:
-            problems = make_problem_batch(specs, targets or {}, paths)
+            problems = make_problem_batch(specs, targets or {}, paths, params)
             warn_of_problems_in_batch(specs, targets or {}, settings.tolerance)
             solutions = solve_batch(problems, settings, batch_settings)
         return with_compile_seconds(solutions, began)
@@ -1014,17 +1037,49 @@ class KOMO:
         **options: Unpack[SolverOptions],
     ) -> TargetFunctionWithStatus: ...
 
+    @overload
     def function(
         self,
-        wrt: Objective,
+        wrt: ParamsOf,
+        *,
+        with_status: Literal[False] = False,
+        seed: int = 0,
+        starts: int = 1,
+        tolerance: float = 1e-3,
+        **options: Unpack[SolverOptions],
+    ) -> ParamsFunction: ...
+
+    @overload
+    def function(
+        self,
+        wrt: ParamsOf,
+        *,
+        with_status: Literal[True],
+        seed: int = 0,
+        starts: int = 1,
+        tolerance: float = 1e-3,
+        **options: Unpack[SolverOptions],
+    ) -> ParamsFunctionWithStatus: ...
+
+    def function(
+        self,
+        wrt: Objective | ParamsOf,
         *,
         with_status: bool = False,
         seed: int = 0,
         starts: int = 1,
         tolerance: float = 1e-3,
         **options: Unpack[SolverOptions],
-    ) -> TargetFunction | TargetFunctionWithStatus:
+    ) -> (
+        TargetFunction
+        | TargetFunctionWithStatus
+        | ParamsFunction
+        | ParamsFunctionWithStatus
+    ):
         """Return the path (T, nq) as a JAX function of an objective's target (D,).
+
+        With `wrt=("params", objective)` it is one of the params of the objective's
+        function: a tree of arrays, such as the weights of a learnt cost.
 
         The problem is that of now, whatever changes later. The function solves from the
         initial path (`initialize` with a solution to stay near it) and makes the
@@ -1042,7 +1097,8 @@ class KOMO:
         so.
 
         Args:
-            wrt: the objective, as `add_objective` returned it.
+            wrt: the objective, as `add_objective` returned it, or `("params",
+                objective)`.
             with_status: whether the function returns the path and a `Status` as an
                 integer: CONVERGED for exact solutions, whose derivative exists.
             seed: of the random starts.
@@ -1060,8 +1116,12 @@ class KOMO:
         )
         spec = resolve_alternatives(self.spec)[0]
         warn_of_outdated_constraints(spec)
-        solve = target_function(spec, wrt, settings)
-        return solve if with_status else lambda target: solve(target)[0]
+        solve: TargetFunctionWithStatus | ParamsFunctionWithStatus
+        if isinstance(wrt, tuple):
+            solve = params_function(spec, _objective_of_params(wrt), settings)
+        else:
+            solve = target_function(spec, wrt, settings)
+        return solve if with_status else lambda value: solve(value)[0]
 
     def nlp(self) -> NLP:
         """Return the problem for other solvers, as it is now, from the initial path.
@@ -1081,3 +1141,17 @@ class KOMO:
             f"KOMO({self.T} slices, k_order={self.k_order},"
             f" {len(self.objectives)} objectives{choices})"
         )
+
+
+def _objective_of_params(wrt: ParamsOf) -> Objective:
+    """Return the objective of `("params", objective)`.
+
+    Raises:
+        ObjectiveError: for any other tuple.
+    """
+    if len(wrt) != 2 or wrt[0] != "params" or not isinstance(wrt[1], Objective):
+        raise ObjectiveError(
+            f"wrt is {wrt!r}, expected an objective, as add_objective returned it, or"
+            ' ("params", objective).'
+        )
+    return wrt[1]

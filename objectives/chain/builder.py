@@ -15,7 +15,6 @@ from jaxtyping import Float
 from posewise.features.bound_feature import BoundFeature
 from posewise.features.collisions import MAX_COLLISION_SLACK
 from posewise.features.symbol import PERIOD
-from posewise.features.symbol_kinds import StackSymbol
 from posewise.features.vectors import row_directions
 from posewise.robots.kinematics.tree import KinematicTree
 from posewise.solvers import EQ, INEQ, SOS
@@ -214,10 +213,10 @@ def _is_single_column(
 def _num_param_sets(group: FeatureGroup, rows: list[SliceObjective]) -> int:
     """Return the number of sets of parameters that instances share, or 0.
 
-    Only the parameters of collision features are large enough for sharing to pay off.
+    Only the parameters of some symbols are large enough for sharing to pay off.
     """
     count = len(_param_sets(rows))
-    is_shared = isinstance(group.symbol, StackSymbol) and count < len(rows)
+    is_shared = group.symbol.shares_params and count < len(rows)
     return _round_up_to_bucket(count) if is_shared else 0
 
 

@@ -16,10 +16,11 @@ from posewise.robots.typing import FrameName
 from posewise.solvers.sensitivity import polish_with_curvature, solution_tangent
 
 from ..chain.groups import ChainData
+from ..problem.params import objective_index
 from ..problem.spec import compile_chain, mode_sequence
 from ..terms.objective import Objective, ObjectiveError
 from .record import SolveRecord
-from .targets import objective_index, with_target
+from .targets import with_target
 
 FrameEdit: TypeAlias = Callable[[Config, str, np.ndarray], None]
 """Changes a frame of a world by a vector of parameters."""

@@ -1,25 +1,19 @@
-"""Targets as the part of a problem's data that derivatives are by."""
+"""Targets and params as the part of a problem's data that derivatives are by."""
 
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
+from posewise.features.symbol import TracedArrays
+
 from ..chain.builder import RowLocation
 from ..chain.groups import ChainData, FeatureBatch
-from ..problem.spec import ProblemSpec
-from ..terms.objective import Objective, ObjectiveError
+from ..problem.params import param_rows, set_params
 
-
-def objective_index(spec: ProblemSpec, wrt: Objective) -> int:
-    """Return the index of an objective among those of a problem."""
-    for i, objective in enumerate(spec.objectives):
-        if objective is wrt or objective.source is wrt:
-            return i
-    raise ObjectiveError(
-        f"wrt is {wrt!r}, expected one of this problem's objectives, as add_objective"
-        " returned it."
-    )
+_NOTHING: Any = None
+NO_LEAVES = FeatureBatch(*[_NOTHING] * len(FeatureBatch._fields))
+"""A batch of None for all that does not vary."""
 
 
 def with_target(
@@ -37,9 +31,34 @@ def with_target(
         for part in parts:
             rows = targets[part.batch].at[part.rows]
             targets[part.batch] = rows.set(target)
+    return _with_batches(
+        data, {i: NO_LEAVES._replace(target=array) for i, array in targets.items()}
+    )
+
+
+def with_params(
+    data: ChainData, parts: list[RowLocation], leaves: TracedArrays
+) -> ChainData:
+    """Return the params of the batches with one objective, and None for all else.
+
+    Args:
+        data: numbers of the problem.
+        parts: where the rows of the objective are.
+        leaves: of the params of its function.
+    """
+    batches: dict[int, FeatureBatch] = {}
+    for part in parts:
+        batch = data.batches[part.batch]
+        params = batches.get(part.batch, batch).params
+        arrays = {k: jnp.asarray(params[k]) for k in leaves}
+        changed = set_params(arrays, param_rows(batch, part), leaves)
+        others = dict.fromkeys(batch.params)
+        batches[part.batch] = NO_LEAVES._replace(params={**others, **changed})
+    return _with_batches(data, batches)
+
+
+def _with_batches(data: ChainData, batches: dict[int, FeatureBatch]) -> ChainData:
+    """Return some batches, and None for all else."""
     nothing: Any = None
-    no_leaves = FeatureBatch(*[nothing] * len(FeatureBatch._fields))
-    batches: Any = [None] * len(data.batches)
-    for i, changed in targets.items():
-        batches[i] = no_leaves._replace(target=changed)
-    return ChainData(nothing, nothing, nothing, nothing, tuple(batches))
+    every = tuple(batches.get(i, nothing) for i in range(len(data.batches)))
+    return ChainData(nothing, nothing, nothing, nothing, every)

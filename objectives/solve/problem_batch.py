@@ -6,6 +6,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jaxtyping import PyTree
 
 from posewise.compilation.capacity import make_tables
 from posewise.features.custom_symbol import tracing_once
@@ -15,6 +16,7 @@ from posewise.robots.validation import float_array, require_finite
 from ..chain.builder import RowLocation
 from ..chain.groups import ChainData
 from ..chain.problem import Chain
+from ..problem.params import objective_index, param_rows
 from ..problem.spec import (
     CompiledProblem,
     LastResult,
@@ -74,6 +76,7 @@ def make_problem_batch(
     specs: Sequence[ProblemSpec],
     targets: Mapping[Objective, Any],
     initial: Sequence[np.ndarray] | None = None,
+    params: Mapping[Objective, PyTree] | None = None,
 ) -> ProblemBatch:
     """Return a batch of a problem in one or several worlds, with several targets.
 
@@ -81,6 +84,7 @@ def make_problem_batch(
         specs: the same problem in each world.
         targets: see `KOMO.solve_batch`.
         initial: the initial path (T, nq) of each problem; None: those of `specs`.
+        params: see `KOMO.solve_batch`.
 
     Raises:
         ObjectiveError: for worlds, targets or a number of paths that do not fit.
@@ -91,6 +95,7 @@ def make_problem_batch(
     first = compiled[0]
     leaves, varied = _stack_leaves([problem.data for problem in compiled])
     count = _set_targets(first, leaves, varied, targets, specs)
+    count = _set_params(first, leaves, varied, params or {}, specs[0], count)
     if initial is not None:
         count = len(initial) if count == 1 and not targets else count
         if len(initial) != count:
@@ -190,17 +195,11 @@ def _set_targets(
             " add_objective returned them, to the targets of all problems."
         )
     count = len(specs)
-    objectives = specs[0].objectives
     data_leaves = jax.tree.leaves(compiled.data)
     for objective, values in targets.items():
-        if objective not in objectives:
-            raise ObjectiveError(
-                f"targets has {objective!r}, which is not an objective of this"
-                " problem; use what add_objective returned."
-            )
         label = f"targets of {objective.name}"
         goals = float_array(label, values, "numbers (problems, D)", ObjectiveError)
-        parts = compiled.locations[objectives.index(objective)]
+        parts = compiled.locations[objective_index(specs[0], objective)]
         D = compiled.data.batches[parts[0].batch].target.shape[-1]
         goals = goals[:, None] if goals.ndim == 1 else goals
         if count == 1:
@@ -220,4 +219,38 @@ def _set_targets(
                 target = np.tile(target, (count, 1, 1))
             target[:, part.rows] = goals[:, None]
             leaves[k], varied[k] = target, True
+    return count
+
+
+def _set_params(
+    compiled: CompiledProblem,
+    leaves: list[Any],
+    varied: list[bool],
+    params: Mapping[Objective, PyTree],
+    spec: ProblemSpec,
+    count: int,
+) -> int:
+    """Write the params of each problem into the arrays; return how many there are."""
+    data_leaves = jax.tree.leaves(compiled.data)
+    for objective, tree in params.items():
+        index = objective_index(spec, objective)
+        own = spec.objectives[index].feature.function_params
+        number, values = own.stacked(f"params of {objective.name}", tree)
+        count = number if count == 1 else count
+        if number != count:
+            raise ObjectiveError(
+                f"params of {objective.name} are those of {number} problems, expected"
+                f" {count}."
+            )
+        for part in compiled.locations[index]:
+            batch = compiled.data.batches[part.batch]
+            rows = param_rows(batch, part)
+            for name, value in values.items():
+                array = batch.params[name]
+                k = next(i for i, leaf in enumerate(data_leaves) if leaf is array)
+                new = np.array(leaves[k])
+                if not varied[k]:
+                    new = np.repeat(new[None], count, 0)
+                new[:, rows] = value[:, None]
+                leaves[k], varied[k] = new, True
     return count

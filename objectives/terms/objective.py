@@ -42,8 +42,8 @@ class Objective:
     """Largest deviation on the straight way between its slices, in the feature's unit;
     None: it holds in its slices only."""
     source: "Objective | None" = None
-    """Objective of the user's problem of which this one is on more slices; None: it is
-    the user's."""
+    """Objective of the user's problem of which this one has other slices or params;
+    None: it is the user's."""
 
     @property
     def is_avoidance(self) -> bool:

@@ -17,6 +17,8 @@ from posewise.features.custom_symbol import custom_symbol, traced_symbol
 from posewise.features.errors import FeatureError
 from posewise.features.symbol import Pose
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*reads numbers that have changed")
+
 LIMIT = 1.0
 ARRAY = np.ones(3)
 ENTRIES: dict = {"value": 1.0}
@@ -307,3 +309,18 @@ def row_at_zero(fn) -> list[float]:
     symbol = traced_symbol(custom_symbol(fn, 1), 1)
     pose = Pose(np.eye(3), np.zeros(3), np.array([1.0, 0, 0, 0]))
     return symbol.fn(pose).tolist()
+
+
+@pytest.mark.filterwarnings("error:.*reads numbers that have changed")
+def test_numbers_that_change_are_told_of_once():
+    C = pw.Config()
+    C.add_frame("ball", position=[1.0, 0, 0])
+    offset = np.zeros(3)
+    feature = pw.Feature(lambda ball: ball.p - offset, ["ball"])
+    for _ in range(2):
+        np.testing.assert_allclose(feature.eval(C)[0], [1, 0, 0])
+    offset[0] = 0.25
+    with pytest.warns(pw.ProblemWarning, match="Give what changes as params"):
+        np.testing.assert_allclose(feature.eval(C)[0], [0.75, 0, 0])
+    offset[0] = 0.5
+    np.testing.assert_allclose(feature.eval(C)[0], [0.5, 0, 0])
