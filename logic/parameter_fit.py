@@ -14,7 +14,8 @@ from posewise.robots.errors import ProblemWarning, unknown_name
 from posewise.robots.typing import Array
 
 from .errors import PredicateError
-from .formulas.predicate import Formula, Predicate
+from .formulas.formula import Formula
+from .formulas.predicate import Predicate
 
 MarginFunction: TypeAlias = Callable[
     [Float[np.ndarray, " p"]], Float[np.ndarray, " scenes"]

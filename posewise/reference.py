@@ -10,7 +10,8 @@ from dataclasses import fields
 from . import logic
 from .features import FS
 from .features.symbol import Symbol
-from .logic.formulas.predicate import Formula, Predicate
+from .logic.formulas.formula import Formula
+from .logic.formulas.predicate import Predicate
 
 HEAD = """\
 # Reference

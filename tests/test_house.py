@@ -55,15 +55,6 @@ def test_imports_against_the_order_of_rooms_are_found():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("floor", ["logic"])
-def test_rooms_of_a_floor_have_one_order(floor):
-    inside = {m: t for m, t in house.import_graph().items() if house.floor(m) == floor}
-    assert set(house.rooms(floor)) == {*map(house.room, inside)} - {""}
-    assert house.knots(inside) == []
-    assert house.climbs(inside) == []
-
-
-@pytest.mark.long
 def test_exact_verdicts_share_nothing_with_relaxations():
     graph = house.import_graph()
     exact = {m for m in graph if m.startswith("posewise.logic.exact")}

@@ -31,6 +31,7 @@ VALIDATES_ITSELF = frozenset(
     posewise.logic.exact.upright
     posewise.logic.exact.verdict
     posewise.logic.formulas.connectives
+    posewise.logic.formulas.formula
     posewise.logic.formulas.pair_quantifiers
     posewise.logic.formulas.predicate
     posewise.logic.formulas.quantifiers

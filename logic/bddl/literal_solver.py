@@ -12,7 +12,8 @@ from posewise.robots.contact.gjk_numpy import PosedFrame, min_distance
 from posewise.robots.errors import ConfigError
 from posewise.solvers.deadline import check_deadline
 
-from ..formulas.predicate import Not, Predicate
+from ..formulas.connectives import Not
+from ..formulas.predicate import Predicate
 from ..geometry.frame_groups import (
     FrameGroup,
     bounding_box,

@@ -6,7 +6,8 @@ from typing import TypeAlias
 
 from posewise.robots.errors import ConfigError, unknown_name
 
-from ..formulas.predicate import Or, Predicate
+from ..formulas.connectives import Or
+from ..formulas.predicate import Predicate
 from ..predicates.attachment import Attached
 from ..predicates.contact import InContactWith
 from ..predicates.containment import InsideOf

@@ -13,8 +13,9 @@ from posewise.robots.validation import integer
 from posewise.solvers.deadline import time_limit
 
 from ..errors import PredicateError
+from ..formulas.connectives import Not
 from ..formulas.messages import format_predicate
-from ..formulas.predicate import Not, Predicate
+from ..formulas.predicate import Predicate
 from ..planning.dnf_search import Branch, branches, object_names
 from ..states.existence_predicates import Real
 from .grammar import FLOOR

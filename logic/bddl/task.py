@@ -10,9 +10,9 @@ from posewise.robots.annotations.rooms import Room
 from posewise.robots.config import Config
 from posewise.robots.world.frame import Frame
 
-from ..formulas.connectives import Implies
+from ..formulas.connectives import And, Implies, Not, Or
 from ..formulas.pair_quantifiers import ForNPairs, ForPairs, PairSemantics
-from ..formulas.predicate import And, Not, Or, Predicate
+from ..formulas.predicate import Predicate
 from ..formulas.quantifiers import Exists, ForAll, ForN
 from ..states.existence_predicates import Real
 from .binding import bind_names

@@ -16,7 +16,6 @@ from posewise.robots.simulation.motion import SimulatedTrajectory, SimulationErr
 from posewise.robots.simulation.twin import Twin
 from posewise.robots.typing import FrameName
 
-from ..geometry.frame_groups import find_object
 from ..geometry.free_joints import free_root
 from ..geometry.messages import length
 from .verdict import Verdict
@@ -43,7 +42,7 @@ class StabilityLimits(NamedTuple):
 
 def stability_verdict(C: Config, a: FrameName, limits: StabilityLimits) -> Verdict:
     """Return whether an object stays where it is in a simulation; see `Stable`."""
-    if free_root(C, find_object(C, a).frames[0]) is None:
+    if free_root(C, a) is None:
         return Verdict(True, lambda: f"{a} is below no free joint: stable.")
     try:
         motion = Twin(C).simulate(limits.duration)

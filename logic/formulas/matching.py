@@ -10,17 +10,10 @@ from typing import TypeAlias
 from posewise.robots.config import Config
 
 from ..relaxed.constraint_terms import Conjunction, ConstraintTerm, Disjunction
-from .connectives import natural_number
+from .connectives import DISJUNCTION_ERROR, And, Or, natural_number
+from .formula import MAX_COMBINATIONS, Connective, set_parts
 from .messages import format_predicate
-from .predicate import (
-    DISJUNCTION_ERROR,
-    MAX_COMBINATIONS,
-    And,
-    Connective,
-    Or,
-    Predicate,
-    set_parts,
-)
+from .predicate import Predicate
 from .schedule import Plans, Schedule, plans_for_any
 
 Pair: TypeAlias = tuple[str, str]

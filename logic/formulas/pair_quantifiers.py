@@ -9,9 +9,10 @@ from posewise.robots.config import Config
 from posewise.robots.errors import unknown_name
 
 from ..errors import PredicateError
-from .connectives import AtLeast, natural_number
+from .connectives import And, AtLeast, Or, natural_number
+from .formula import Connective
 from .matching import Matching, largest_matching
-from .predicate import And, Connective, Or, Predicate
+from .predicate import Predicate
 from .quantifiers import Domain, Quantifier, check_domain, domain_names, make_case
 
 PairSemantics: TypeAlias = Literal["posewise", "igibson"]

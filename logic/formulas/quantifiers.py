@@ -10,9 +10,10 @@ from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError, unknown_name
 
 from ..errors import PredicateError
-from .connectives import AtLeast, natural_number
+from .connectives import And, AtLeast, Or, natural_number
+from .formula import Connective, Formula
 from .messages import Case, describe_cases, format_predicate
-from .predicate import And, Connective, Formula, Or, Predicate
+from .predicate import Predicate
 from .trajectory import StateTrajectory
 
 Domain: TypeAlias = str | Sequence[str]

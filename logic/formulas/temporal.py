@@ -16,8 +16,9 @@ from posewise.objectives.terms.interval import Slices
 from posewise.robots.config import Config
 
 from ..errors import PredicateError
+from .formula import Formula, set_parts
 from .messages import format_predicate
-from .predicate import Formula, Predicate, set_parts
+from .predicate import Predicate
 from .schedule import MAX_PLANS, Plans, Schedule, plans_for_all, plans_for_any
 from .trajectory import StateTrajectory, check_times
 

@@ -1,11 +1,14 @@
 """Free joints: the objects that move as one piece."""
 
 from posewise.robots.config import Config
+from posewise.robots.typing import FrameName
+
+from .frame_groups import find_object
 
 
-def free_root(C: Config, frame: int) -> str | None:
-    """Return the frame on the free joint above a frame; None: there is none."""
-    root = free_joint_frames(C)[frame]
+def free_root(C: Config, name: FrameName) -> str | None:
+    """Return the frame on the free joint above an object; None: there is none."""
+    root = free_joint_frames(C)[find_object(C, name).frames[0]]
     return None if root is None else C.frames[root].name
 
 

@@ -19,8 +19,9 @@ from ..bddl.problem import Problem
 from ..bddl.solving import is_loose
 from ..bddl.task import Report, Task, bind
 from ..errors import PredicateError
+from ..formulas.connectives import Not
 from ..formulas.messages import format_predicate
-from ..formulas.predicate import Not, Predicate
+from ..formulas.predicate import Predicate
 from ..planning.dnf_search import Branch, branches, object_names
 from ..predicates.contact import InContactWith
 from ..predicates.containment import InsideOf

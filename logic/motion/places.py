@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from posewise.objectives.placement import solve_placement
+from posewise.objectives.placement.hints import admits_poses
 from posewise.objectives.solve.stops import pass_on_stop
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName
@@ -64,7 +65,7 @@ def find_places(
             if is_steady and len(poses):
                 poses = poses[_are_steady(C, obj, poses, literals)]
             # Most of those that are no good as starts do not hold.
-            is_likely = predicate.admits_poses(C, obj, poses)
+            is_likely = admits_poses(predicate, C, obj, poses)
             for likely in (poses[is_likely], poses[~is_likely]):
                 if places := _spread(likely, holds):
                     return places
@@ -125,7 +126,7 @@ def _stands_on(
     C: Config, obj: FrameName, other: FrameName, poses: Float[np.ndarray, "n 7"]
 ) -> Bool[np.ndarray, " n"]:
     """Return at which poses an object is above another one, and touches it."""
-    is_above = OnTopOf(obj, other).admits_poses(C, obj, poses)
+    is_above = admits_poses(OnTopOf(obj, other), C, obj, poses)
     upper, lower = find_object(C, obj, other), find_object(C, other, obj)
     is_above[is_above] = are_within_at(upper, poses[is_above], lower, CONTACT_TOLERANCE)
     return is_above

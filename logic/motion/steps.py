@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from posewise.robots.typing import FrameName
 
 from ..errors import PredicateError
-from ..formulas.predicate import And, Predicate
+from ..formulas.connectives import And
+from ..formulas.predicate import Predicate
 from .grasp import Grasp
 
 

@@ -11,10 +11,11 @@ from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
 
 from ..errors import PredicateError
-from ..formulas.connectives import AtLeast
+from ..formulas.connectives import And, AtLeast, Not, Or
+from ..formulas.formula import Formula
 from ..formulas.matching import Matching
 from ..formulas.messages import format_predicate
-from ..formulas.predicate import And, Formula, Not, Or, Predicate
+from ..formulas.predicate import Predicate
 from ..geometry.frame_groups import closest_separation, find_object
 from ..predicates.containment import InsideOf
 from ..predicates.floors import OnFloor

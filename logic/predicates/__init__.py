@@ -3,3 +3,6 @@
 The verdict of each predicate is in `logic.exact`, its rows in `logic.relaxed`, in
 modules of the same name.
 """
+
+from . import doubts as doubts
+from . import placement_hints as placement_hints

@@ -2,9 +2,6 @@
 
 from dataclasses import dataclass, field
 
-from jaxtyping import Float
-from numpy import ndarray
-
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName
 from posewise.robots.validation import number
@@ -12,7 +9,6 @@ from posewise.robots.validation import number
 from ..errors import PredicateError
 from ..exact.attachment import ATTACHMENT_DISTANCE, attachment_verdict, is_joined
 from ..exact.verdict import Verdict
-from ..geometry.frame_groups import region_around
 from ..margins import STRICT_MARGIN
 from ..relaxed.constraint_terms import Conjunction, ConstraintTerm, Inequality
 from ..relaxed.contact import beyond_distance_rows, within_distance_rows
@@ -77,9 +73,3 @@ class Attached(VerdictPredicate):
         # Sound: the rows are an upper bound of the distance, by at most the error.
         feature = pair.feature(within_distance_rows(ATTACHMENT_DISTANCE, self.bound))
         return Inequality(feature, error=self.bound)
-
-    def start_region(self, C: Config, name: FrameName) -> Float[ndarray, "2 3"] | None:
-        if name not in (self.a, self.b):
-            return None
-        other = self.b if name == self.a else self.a
-        return region_around(C, name, other, -1.0, 1.0)

@@ -2,9 +2,6 @@
 
 from dataclasses import dataclass, field
 
-import numpy as np
-from jaxtyping import Float
-
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName
 from posewise.robots.validation import number
@@ -12,7 +9,6 @@ from posewise.robots.validation import number
 from ..errors import PredicateError
 from ..exact.contact import CONTACT_TOLERANCE, contact_verdict
 from ..exact.verdict import Verdict
-from ..geometry.frame_groups import region_around
 from ..margins import STRICT_MARGIN
 from ..relaxed.constraint_terms import ConstraintTerm, Inequality
 from ..relaxed.contact import (
@@ -64,14 +60,6 @@ class InContactWith(SemanticPredicate):
         error = contact_smoothing_error(self.tolerance, self.bound)
         feature = pair.feature(within_distance_rows(self.tolerance, error))
         return Inequality(feature, scale=100.0, error=error)
-
-    def start_region(
-        self, C: Config, name: FrameName
-    ) -> Float[np.ndarray, "2 3"] | None:
-        if name not in (self.a, self.b):
-            return None
-        other = self.b if name == self.a else self.a
-        return region_around(C, name, other, -1.0, 1.0)
 
 
 def check_tolerance(predicate: SemanticPredicate, tolerance: float) -> None:

@@ -1,11 +1,9 @@
 """Containment: a centre of mass that another object surrounds."""
 
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float
 
 from posewise.robots.config import Config
 from posewise.robots.errors import ProblemWarning
@@ -15,18 +13,9 @@ from ..exact.containment import (
     cavities,
     containment_impediments,
     containment_verdict,
-    contains_points,
 )
 from ..exact.verdict import Verdict
-from ..geometry.frame_groups import (
-    bounding_box,
-    centres_of_mass_at,
-    find_object,
-    region_around,
-    require_shapes,
-)
 from ..geometry.ray_axes import IGIBSON_RANGE
-from ..geometry.regions import in_cavity, regions_box
 from ..relaxed.constraint_terms import (
     Conjunction,
     ConstraintTerm,
@@ -41,11 +30,7 @@ from ..relaxed.containment import (
     surrounded_rows,
 )
 from ..relaxed.object_features import object_pair
-from .rest import does_not_stay
 from .verdict_predicate import SemanticPredicate
-
-MIN_STACK_HEIGHT = 1.5
-"""Least height of the centre of an object that stands on another one, in heights."""
 
 
 @dataclass(frozen=True)
@@ -76,30 +61,13 @@ class InsideOf(SemanticPredicate):
     a: FrameName
     b: FrameName
 
-    def doubts(self, C: Config) -> Iterator[str]:
-        """Yield a sentence if a is larger than b, in which it is to be."""
-        objects = find_object(C, self.a, self.b), find_object(C, self.b, self.a)
-        a, b = (np.sort(np.ptp(bounding_box(o), axis=0)) for o in objects)
-        if np.isfinite([a, b]).all() and (a > b).all():
-            yield (
-                f"InsideOf({self.a}, {self.b}): {self.a!r} is larger than {self.b!r},"
-                " in which it is to be. The first object is the content: swap them."
-            )
-
-    def impediments(self, C: Config) -> Iterator[str]:
-        """Yield a sentence if the hollow of b is filled by the hull of its mesh."""
-        yield from containment_impediments(C, self.a, self.b, self.semantics)
-
-    def solution_doubts(self, C: Config) -> Iterator[str]:
-        """Yield a sentence if a does not stay where it is."""
-        yield from does_not_stay(self, C, self.a)
-
     def verdict(self, C: Config) -> Verdict:
         return containment_verdict(C, self.a, self.b, self.semantics)
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
         """Return rows of a's centre in b's bounding box, and of rays that hit b."""
-        for impediment in self.impediments(C) if truth else ():
+        impediments = containment_impediments(C, self.a, self.b, self.semantics)
+        for impediment in impediments if truth else ():
             warnings.warn(impediment, ProblemWarning, stacklevel=4)
         igibson = self.semantics == "igibson"
         own_axes = not igibson
@@ -127,32 +95,3 @@ class InsideOf(SemanticPredicate):
             return around
         in_box = Inequality(pair.feature(in_box_rows(own_axes)))
         return Conjunction((in_box, around))
-
-    def rests_on(self, C: Config) -> Iterator[tuple[FrameName, FrameName]]:
-        """Yield a, if b is too flat for the centres of two that are on each other."""
-        low, high = bounding_box(find_object(C, self.b, self.a))
-        a, b = bounding_box(find_object(C, self.a, self.b))
-        if high[2] - low[2] < MIN_STACK_HEIGHT * (b - a).min():
-            yield self.a, self.b
-
-    def start_region(
-        self, C: Config, name: FrameName
-    ) -> Float[np.ndarray, "2 3"] | None:
-        if name != self.a:
-            return None
-        b = find_object(C, self.b, self.a)
-        regions = cavities(b, self.semantics)
-        return regions_box(b, regions) if regions else region_around(C, name, self.b)
-
-    def admits_poses(
-        self, C: Config, name: FrameName, poses: Float[np.ndarray, "n 7"]
-    ) -> Bool[np.ndarray, " n"]:
-        if name != self.a:
-            return super().admits_poses(C, name, poses)
-        igibson = self.semantics == "igibson"
-        a = find_object(C, self.a, self.b)
-        b = require_shapes(find_object(C, self.b, self.a))
-        centres = centres_of_mass_at(a, poses, root_only=igibson)
-        if regions := cavities(b, self.semantics):
-            return np.any([in_cavity(b, r, centres) for r in regions], axis=0)
-        return contains_points(b, centres, igibson)

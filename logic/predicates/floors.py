@@ -2,18 +2,12 @@
 
 from dataclasses import dataclass, field
 
-import numpy as np
-from jaxtyping import Float
-
-from posewise.robots.annotations.rooms import Room
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName
 
 from ..exact.contact import CONTACT_TOLERANCE
 from ..exact.floors import floor_verdict, room_floors, room_of_floor
 from ..exact.verdict import Verdict
-from ..geometry.frame_groups import bounding_box, find_object
-from ..geometry.rooms import rooms_region
 from ..relaxed.constraint_terms import ConstraintTerm
 from ..relaxed.contact import contact_smoothing_error
 from ..relaxed.floors import on_floor_term
@@ -63,7 +57,7 @@ class OnFloor(SemanticPredicate):
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
         """Return rows of floor contact, and of the middle's distance from walls."""
         room, bound = room_of_floor(C, self.floor_or_room), 0.5 * self.bound
-        floors = self._floors(C, room)
+        floors = self.floors(C)
         contacts = [self._contact(floor).relaxed(C, truth) for floor in floors]
         contact_error = contact_smoothing_error(0.5 * self.tolerance, bound)
         in_room: ConstraintTerm | None = None
@@ -72,24 +66,9 @@ class OnFloor(SemanticPredicate):
             in_room = middle_in_rooms(C, self.a, [room], truth, truncate)
         return on_floor_term(contacts, in_room, truth, contact_error, bound)
 
-    def start_region(
-        self, C: Config, name: FrameName
-    ) -> Float[np.ndarray, "2 3"] | None:
-        if name != self.a:
-            return None
+    def floors(self, C: Config) -> list[str]:
+        """Return the names of the floors that count in a world."""
         room = room_of_floor(C, self.floor_or_room)
-        low, high = bounding_box(find_object(C, self._floors(C, room)[0], name))
-        size = np.ptp(bounding_box(find_object(C, name)), axis=0)
-        box = np.array([[*low[:2], high[2]], [*high[:2], high[2] + size[2]]])
-        if C.rooms is not None and room is not None:
-            around = rooms_region(C.rooms, [room])
-            if around is not None:
-                corners = np.maximum(box[0], around[0]), np.minimum(box[1], around[1])
-                box = np.array(corners)
-        is_usable = np.isfinite(box[:, 2]).all() and (box[0] <= box[1]).all()
-        return box if is_usable else None
-
-    def _floors(self, C: Config, room: Room | None) -> list[str]:
         if C.rooms is None or room is None:
             return [self.floor_or_room]
         return room_floors(C, C.rooms, room, self.a)

@@ -3,9 +3,6 @@
 from dataclasses import dataclass, field
 from itertools import combinations
 
-import numpy as np
-from jaxtyping import Float
-
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName
 
@@ -15,7 +12,6 @@ from ..exact.grasps import MAX_OPPOSED_COSINE, agent_with_hands, grasp_verdict
 from ..exact.verdict import Verdict
 from ..geometry.frame_groups import (
     FrameGroup,
-    bounding_box,
     find_object,
     require_shapes,
 )
@@ -147,15 +143,3 @@ class InHandOfAgent(SemanticPredicate):
         # Fingers that almost touch are told apart from those that do by this error.
         error = contact_smoothing_error(0.1 * self.tolerance, 0.5 * self.bound)
         return Disjunction((*free, beside), error)
-
-    def start_region(
-        self, C: Config, name: FrameName
-    ) -> Float[np.ndarray, "2 3"] | None:
-        if name != self.a:
-            return None
-        hands = agent_with_hands(C, self.agent).hands.items()
-        every = [f for hand, named in hands for f in fingers(C, hand, named)]
-        boxes = np.array([bounding_box(f) for f in every]).reshape(-1, 2, 3)
-        if not len(boxes) or not np.isfinite(boxes).all():
-            return None
-        return np.array([boxes[:, 0].min(0), boxes[:, 1].max(0)])

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 
 import numpy as np
-from jaxtyping import Float
 
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName
@@ -12,7 +11,6 @@ from posewise.robots.validation import number
 from ..errors import PredicateError
 from ..exact.next_to import next_to_verdict
 from ..exact.verdict import Verdict
-from ..geometry.frame_groups import region_around
 from ..geometry.ray_axes import HORIZONTAL, IGIBSON_RANGE
 from ..relaxed.constraint_terms import (
     Conjunction,
@@ -107,11 +105,3 @@ class NextTo(SemanticPredicate):
         miss = ray_miss_rows(directions, reach)
         misses = [Inequality(pair.feature(miss)) for pair in pairs]
         return Disjunction((near, Conjunction(tuple(misses))), error)
-
-    def start_region(
-        self, C: Config, name: FrameName
-    ) -> Float[np.ndarray, "2 3"] | None:
-        if name not in (self.a, self.b):
-            return None
-        other = self.b if name == self.a else self.a
-        return region_around(C, name, other, -1.5, 1.5)

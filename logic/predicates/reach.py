@@ -2,9 +2,6 @@
 
 from dataclasses import dataclass, field
 
-import numpy as np
-from jaxtyping import Float
-
 from posewise.robots.annotations.agents import DEFAULT_REACH
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName
@@ -61,11 +58,3 @@ class InReachOfAgent(SemanticPredicate):
         root_only = self.semantics == "igibson"
         pair = object_pair(C, self.a, find_agent(C, self.agent).base, root_only)
         return Inequality(pair.feature(reach_rows(self.reach, truth)))
-
-    def start_region(
-        self, C: Config, name: FrameName
-    ) -> Float[np.ndarray, "2 3"] | None:
-        if name != self.a:
-            return None
-        base = C.pose(find_agent(C, self.agent).base)[:3]
-        return base + self.reach * np.array([[-1.0], [1.0]])

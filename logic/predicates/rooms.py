@@ -15,10 +15,9 @@ from ..exact.verdict import Verdict
 from ..geometry.agents import find_agent
 from ..geometry.frame_groups import (
     FrameGroup,
-    centre_of_mass,
     find_object,
 )
-from ..geometry.rooms import room_cells, room_map, room_walls, rooms_named, rooms_region
+from ..geometry.rooms import room_cells, room_map, room_walls, rooms_named
 from ..relaxed.constraint_terms import ConstraintTerm, Inequality
 from ..relaxed.object_features import constant_row, feature_on_frames, object_pair
 from ..relaxed.rooms import middle_in_rooms, origin_in_room_rows, same_room_rows
@@ -66,14 +65,6 @@ class InRoom(SemanticPredicate):
             return Inequality(feature_on_frames([frame], constant_row(is_so)))
         truncate = self.semantics == "igibson"
         return middle_in_rooms(C, self.a, accepted, truth, truncate)
-
-    def start_region(
-        self, C: Config, name: FrameName
-    ) -> Float[np.ndarray, "2 3"] | None:
-        rooms = room_map(C)
-        if name != self.a:
-            return None
-        return rooms_region(rooms, rooms_named(rooms, self.room))
 
 
 @dataclass(frozen=True)
@@ -132,16 +123,3 @@ class InSameRoomAsAgent(SemanticPredicate):
         pair = object_pair(C, self.a, base, root_only=igibson)
         feature = pair.feature(same_room_rows(room_pairs, truth, error))
         return Inequality(feature, error=error)
-
-    def start_region(
-        self, C: Config, name: FrameName
-    ) -> Float[np.ndarray, "2 3"] | None:
-        base, rooms = find_agent(C, self.agent).base, room_map(C)
-        if name not in (self.a, base):
-            return None
-        if name == self.a:
-            other = C.pose(base)[:3]
-        else:
-            other = centre_of_mass(find_object(C, self.a))
-        room = rooms.room_at(other)
-        return None if room is None else rooms_region(rooms, [room])

@@ -2,9 +2,6 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-from jaxtyping import Float
-
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName
 
@@ -16,9 +13,6 @@ from ..relaxed.constraint_terms import ConstraintTerm, Inequality
 from ..relaxed.object_features import feature_on_frames, of_visible_shapes
 from ..relaxed.sight import out_of_view_rows, visible_rows
 from .verdict_predicate import SemanticPredicate
-
-MAX_START_DEPTH = 2.0
-"""Largest depth of random starts in the view frustum [m]."""
 
 
 @dataclass(frozen=True)
@@ -67,19 +61,3 @@ class InFoVOfAgent(SemanticPredicate):
         rows = of_visible_shapes(visible_rows(camera, error))
         feature = feature_on_frames([a, eye, others], rows)
         return Inequality(feature, error=error)
-
-    def start_region(
-        self, C: Config, name: FrameName
-    ) -> Float[np.ndarray, "2 3"] | None:
-        camera = agent_camera(C, self.agent)
-        if name != self.a:
-            return None
-        high = np.tan(camera.vertical_fov / 2)
-        edges = np.array([1.0, high * camera.width / camera.height, high])
-        corners = np.array([[1, y, z] for y in (-1, 1) for z in (-1, 1)]) * edges
-        far = max(min(camera.far, MAX_START_DEPTH), camera.near)
-        depths = np.array([camera.near, far])
-        points = (depths[:, None, None] * corners).reshape(-1, 3)
-        poses, i = C.forward_pass().frames, C.index(camera.name)
-        points = points @ poses.R[i].T + poses.p[i]
-        return np.array([points.min(0), points.max(0)])

@@ -1,13 +1,10 @@
 """Stable: an object that stays where it is when the world is simulated."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
-from jaxtyping import Bool, Float
 
 from posewise.robots.config import Config
-from posewise.robots.geometry.shapes import Sphere
 from posewise.robots.simulation.motion import SimulatedTrajectory
 from posewise.robots.typing import FrameName
 from posewise.robots.validation import number
@@ -15,12 +12,10 @@ from posewise.robots.validation import number
 from ..errors import PredicateError
 from ..exact.stable import StabilityLimits, motion_verdict, stability_verdict
 from ..exact.verdict import Verdict
-from ..geometry.frame_groups import find_object, subtree
 from ..geometry.free_joints import free_root
 from ..relaxed.constraint_terms import Conjunction, ConstraintTerm
-from ..relaxed.stack_equilibrium import CENTRE_SHIFT, standing_term
+from ..relaxed.stack_equilibrium import standing_term
 from ..relaxed.support_graph import find_stack
-from .settle_poses import are_clear, lower_onto_support, rests_on_face
 from .verdict_predicate import VerdictPredicate
 
 
@@ -101,7 +96,7 @@ class Stable(VerdictPredicate):
         """Return rows of the equilibrium of all objects on free joints."""
         if self.legacy or not truth:
             return super().relaxed(C, truth)
-        root = self._root(C)
+        root = free_root(C, self.a)
         if root is None:
             return Conjunction(())
         stack = find_stack(C, root)
@@ -112,36 +107,3 @@ class Stable(VerdictPredicate):
                 " collide; see C.collision_pairs()."
             )
         return standing_term(stack, self.shift)
-
-    def doubts(self, C: Config) -> Iterator[str]:
-        """Yield a sentence if a is a ball, of which the rows never hold."""
-        root = C.frames[find_object(C, self.a).frames[0]].name
-        frames = [C.frames[i] for i in subtree(C, C.index(root))]
-        shapes = [g.shape for frame in frames for g in frame.geometries if g.collision]
-        if shapes and all(isinstance(shape, Sphere) for shape in shapes):
-            yield (
-                f"Stable({self.a}): {self.a!r} is a ball, which could roll, so that its"
-                " rows never hold. Leave it out, and check Stable afterwards."
-            )
-
-    def improve_starts(
-        self, C: Config, q: Float[np.ndarray, "n nq"]
-    ) -> Float[np.ndarray, "n nq"]:
-        root = self._root(C)
-        if root is None or not C.tree.joint(C.index(root)).active:
-            return q
-        return lower_onto_support(C, find_stack(C, root), root, q)
-
-    def admits_poses(
-        self, C: Config, name: str, poses: Float[np.ndarray, "n 7"]
-    ) -> Bool[np.ndarray, " n"]:
-        if self._root(C) != name:
-            return super().admits_poses(C, name, poses)
-        stack = find_stack(C, name)
-        own = [C.index(stack.frame_names[i]) for i in stack.object_of(name)]
-        stands = rests_on_face(C, name, own, CENTRE_SHIFT, poses)
-        return stands & are_clear(C, stack, name, poses)
-
-    def _root(self, C: Config) -> str | None:
-        """Return the frame on a's free joint; None: a is below no free joint."""
-        return free_root(C, find_object(C, self.a).frames[0])

@@ -1,10 +1,8 @@
 """Support: an object straight above, or straight below, another."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
-from jaxtyping import Bool, Float
 
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName
@@ -14,17 +12,9 @@ from ..exact.support import (
     on_top_verdict,
     supports,
     under_verdict,
-    vertical_distances,
 )
 from ..exact.verdict import Verdict
-from ..geometry.frame_groups import (
-    bounding_box,
-    centres_of_mass_at,
-    find_object,
-    region_around,
-)
 from ..geometry.ray_axes import IGIBSON_RANGE
-from ..geometry.regions import above_support, regions_box
 from ..relaxed.constraint_terms import (
     Conjunction,
     ConstraintTerm,
@@ -35,8 +25,6 @@ from ..relaxed.object_features import object_pair
 from ..relaxed.rays import DOWN, UP
 from ..relaxed.support import on_supports_term, vertical_ray_term
 from .contact import InContactWith, check_tolerance
-from .footing import rests_on_little
-from .rest import does_not_stay
 from .verdict_predicate import SemanticPredicate
 
 
@@ -91,55 +79,6 @@ class OnTopOf(SemanticPredicate):
         parts = (contact.relaxed(C, truth), below, above)
         return Conjunction(parts) if truth else Disjunction(parts, 0.5 * self.bound)
 
-    def doubts(self, C: Config) -> Iterator[str]:
-        """Yield a sentence if b moves, but a, which stands on it, does not."""
-        mask = C.tree.model.kinematics.dof_mask
-        a, b = (mask[C.solid_parts(name)].any() for name in (self.a, self.b))
-        if b and not a:
-            yield (
-                f"OnTopOf({self.a}, {self.b}): {self.b!r} moves, but {self.a!r}, which"
-                " stands on it, does not. The first object is the upper one:"
-                f" swap them, or let {self.a!r} move, too."
-            )
-
-    def rests_on(self, C: Config) -> Iterator[tuple[FrameName, FrameName]]:
-        """Yield a, which touches b."""
-        yield self.a, self.b
-
-    def solution_doubts(self, C: Config) -> Iterator[str]:
-        """Yield a sentence if a does not stay where it is, or hardly anything does."""
-        yield from rests_on_little(self, C, self.a, self.b)
-        yield from does_not_stay(self, C, self.a)
-
-    def start_region(
-        self, C: Config, name: FrameName
-    ) -> Float[np.ndarray, "2 3"] | None:
-        if name != self.a:
-            return None
-        b, up = find_object(C, self.b, self.a), np.array([0.0, 0.0, 1.0])
-        if regions := supports(b, self.semantics):
-            high = np.ptp(bounding_box(find_object(C, self.a, self.b)), axis=0)[2]
-            return regions_box(b, regions) + np.array([0.0, high])[:, None] * up
-        return region_around(C, name, self.b, 0.0, up)
-
-    def admits_poses(
-        self, C: Config, name: FrameName, poses: Float[np.ndarray, "n 7"]
-    ) -> Bool[np.ndarray, " n"]:
-        if name != self.a:
-            return super().admits_poses(C, name, poses)
-        up, down = vertical_distances(C, self.a, self.b, poses, self.semantics)
-        a, b = find_object(C, self.a, self.b), find_object(C, self.b, self.a)
-        # The centre of an object is above its support by half of its least extent, or
-        # nearly so in starts, which overlap a little.
-        low, high = bounding_box(a, a.pose(a.frames[0])[0])
-        is_above = np.isfinite(up)
-        is_below = np.isfinite(down) & (down >= 0.3 * (high - low).min())
-        if regions := supports(b, self.semantics):
-            centres = centres_of_mass_at(a, poses)
-            over = [above_support(b, r, centres) for r in regions]
-            return is_below & ~is_above & np.any(over, axis=0)
-        return is_below & (is_above == (self.semantics == "document"))
-
 
 @dataclass(frozen=True)
 class Under(SemanticPredicate):
@@ -170,21 +109,6 @@ class Under(SemanticPredicate):
         below = _ray_term(self, C, DOWN, truth is (self.semantics == "document"))
         parts = (above, below)
         return Conjunction(parts) if truth else Disjunction(parts, 0.5 * self.bound)
-
-    def start_region(
-        self, C: Config, name: FrameName
-    ) -> Float[np.ndarray, "2 3"] | None:
-        down = np.array([0.0, 0.0, 2.0])
-        return region_around(C, name, self.b, -down, 0.0) if name == self.a else None
-
-    def admits_poses(
-        self, C: Config, name: FrameName, poses: Float[np.ndarray, "n 7"]
-    ) -> Bool[np.ndarray, " n"]:
-        if name != self.a:
-            return super().admits_poses(C, name, poses)
-        distances = vertical_distances(C, self.a, self.b, poses, self.semantics)
-        is_above, is_below = np.isfinite(distances)
-        return is_above & (is_below == (self.semantics == "document"))
 
 
 def _ray_term(

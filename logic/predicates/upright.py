@@ -3,11 +3,9 @@
 from dataclasses import dataclass, field
 
 import numpy as np
-from jaxtyping import Bool, Float
 
 from posewise.features import FS, Feature
 from posewise.robots.config import Config
-from posewise.robots.kinematics.transforms import quat_to_matrix
 from posewise.robots.typing import FrameName
 from posewise.robots.validation import number
 
@@ -62,12 +60,3 @@ class Upright(VerdictPredicate):
         scale, target = sign / np.sin(self.tilt), [np.cos(max(limit, 0.0))]
         axes = [self.a, "world"]
         return Inequality(Feature(FS.scalarProductZZ, axes, scale=scale, target=target))
-
-    def admits_poses(
-        self, C: Config, name: FrameName, poses: Float[np.ndarray, "n 7"]
-    ) -> Bool[np.ndarray, " n"]:
-        group = find_object(C, self.a)
-        if C.frames[group.frames[0]].name != name:
-            return super().admits_poses(C, name, poses)
-        up = quat_to_matrix(poses[:, 3:])[:, 2, 2]
-        return np.asarray(up >= np.cos(self.tilt))

@@ -3,3 +3,5 @@
 PyCRAM: https://github.com/cram2/pycram, module `world_reasoning`. Queries that deviate
 from its rules take `legacy=True` for PyCRAM's own.
 """
+
+from . import placement_hints as placement_hints

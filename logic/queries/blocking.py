@@ -11,7 +11,7 @@ from posewise.robots.typing import FrameName, VectorLike
 from posewise.robots.validation import float_array, integer
 
 from ..errors import PredicateError
-from ..formulas.predicate import Predicate, Witnesses
+from ..formulas.predicate import Predicate
 from ..geometry.frame_groups import (
     FrameGroup,
     are_within,
@@ -23,7 +23,7 @@ from ..margins import STRICT_MARGIN
 from ..relaxed.clearance import clearance_feature
 from ..relaxed.constraint_terms import Conjunction, ConstraintTerm, Inequality
 from .frame_owners import frames_by_owner, is_floor, robot_frames
-from .ghost_arm import add_ghost_arm, arm_with_ghost, move_ghost_arm, object_frames
+from .ghost_arm import arm_with_ghost, object_frames
 from .query_arguments import Target
 from .reachable import (
     DEFAULT_STARTS,
@@ -34,7 +34,6 @@ from .reachable import (
     evaluate_reach,
     in_arm_base,
     target_poses,
-    target_poses_at,
 )
 from .serial_chain import SerialChain
 from .tip_distance import tip_distance_feature
@@ -138,7 +137,7 @@ class Blocking(Predicate):
                 copies.get(arm.tip, arm.tip),
                 self.target,
                 REACH_TOLERANCE,
-                self._angle_tolerance,
+                self.angle_tolerance,
                 self.grasp,
             )
         )
@@ -152,22 +151,8 @@ class Blocking(Predicate):
         clear = clearance_feature(positions, others, STRICT_MARGIN, moving)
         return Conjunction((near, Inequality(clear)))
 
-    def add_witnesses(self, C: Config, world: Config) -> Witnesses:
-        arm = SerialChain.of(C, self.robot, self.tip)
-        return add_ghost_arm(arm, self.target, world)
-
-    def improve_starts(
-        self, C: Config, q: Float[np.ndarray, "n nq"]
-    ) -> Float[np.ndarray, "n nq"]:
-        arm, copies = arm_with_ghost(C, self.robot, self.tip, self.target)
-        goals = target_poses_at(C, self.target, q)
-        if self.grasp is not None:
-            goals[:, 3:] = self.grasp
-        oriented = self._angle_tolerance is not None
-        return move_ghost_arm(C, copies, arm.tip, q, goals, oriented)
-
     @property
-    def _angle_tolerance(self) -> float | None:
+    def angle_tolerance(self) -> float | None:
         """Tolerance of the orientation [rad]; None: any orientation."""
         if self.grasp is None and not self.legacy:
             return None
@@ -179,12 +164,12 @@ class Blocking(Predicate):
         if self.grasp is not None:
             goal[:, 3:] = self.grasp
         goal = in_arm_base(arm, goal)
-        oriented = self._angle_tolerance is not None
+        oriented = self.angle_tolerance is not None
         (solutions,) = arm.solve(goal, oriented, self.starts, 0, every_start=True)
         q = np.tile(C.q, (len(solutions) + 1, 1))
         q[1:, arm.coordinates] = solutions
         goals = np.tile(goal, (len(q), 1))
-        reach = evaluate_reach(arm, q, goals, REACH_TOLERANCE, self._angle_tolerance)
+        reach = evaluate_reach(arm, q, goals, REACH_TOLERANCE, self.angle_tolerance)
         reached = list(q[reach.reached])
         return reached[:1] if self.legacy else reached
 

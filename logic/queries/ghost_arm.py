@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from posewise.objectives.placement.hints import Witnesses
 from posewise.robots.config import Config
 from posewise.robots.kinematics.transforms import IDENTITY, pose_inverse, pose_multiply
 from posewise.robots.typing import FrameName
 
-from ..formulas.predicate import Witnesses
 from ..geometry.frame_groups import subtree
 from .query_arguments import Target
 from .serial_chain import SerialChain, bare_model

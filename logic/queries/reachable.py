@@ -19,11 +19,11 @@ from posewise.robots.validation import float_array, number
 from posewise.robots.world.argument_parsing import finite_vector, parse_pose
 
 from ..errors import PredicateError
-from ..formulas.predicate import Predicate, Witnesses
+from ..formulas.predicate import Predicate
 from ..geometry.frame_groups import find_object
 from ..geometry.messages import length
 from ..relaxed.constraint_terms import ConstraintTerm, Inequality
-from .ghost_arm import add_ghost_arm, arm_with_ghost, frame_poses_at, move_ghost_arm
+from .ghost_arm import arm_with_ghost, frame_poses_at
 from .query_arguments import Target, check_name
 from .serial_chain import SerialChain
 from .tip_distance import tip_distance_feature
@@ -207,12 +207,12 @@ class Reachable(Predicate):
         nearest = self._nearest(C)
         tip = SerialChain.of(C, self.robot, self.tip).tip
         text = f"{tip} comes within {length(nearest.distance[0])} of {self.target}"
-        if self._angle_tolerance is not None:
+        if self.angle_tolerance is not None:
             text += f", turned by {nearest.angle[0]:.3f} rad"
         verdict = "reached" if nearest.reached[0] else "not reached"
         limit = f"nearer than {length(self.tolerance)}"
-        if self._angle_tolerance is not None:
-            limit += f" and turned by at most {self._angle_tolerance:g} rad"
+        if self.angle_tolerance is not None:
+            limit += f" and turned by at most {self.angle_tolerance:g} rad"
         return f"{text}: {verdict}, which would be {limit}."
 
     def certificate(self, C: Config) -> Float[np.ndarray, " nq"] | None:
@@ -233,24 +233,12 @@ class Reachable(Predicate):
             return super().relaxed(C, truth)
         arm, copies = arm_with_ghost(C, self.robot, self.tip, self.target)
         tip = copies.get(arm.tip, arm.tip)
-        angle = self._angle_tolerance
+        angle = self.angle_tolerance
         feature = tip_distance_feature(C, tip, self.target, self.tolerance, angle)
         return Inequality(feature)
 
-    def add_witnesses(self, C: Config, world: Config) -> Witnesses:
-        arm = SerialChain.of(C, self.robot, self.tip)
-        return add_ghost_arm(arm, self.target, world)
-
-    def improve_starts(
-        self, C: Config, q: Float[np.ndarray, "n nq"]
-    ) -> Float[np.ndarray, "n nq"]:
-        arm, copies = arm_with_ghost(C, self.robot, self.tip, self.target)
-        goals = target_poses_at(C, self.target, q)
-        oriented = self._angle_tolerance is not None
-        return move_ghost_arm(C, copies, arm.tip, q, goals, oriented)
-
     @property
-    def _angle_tolerance(self) -> float | None:
+    def angle_tolerance(self) -> float | None:
         """Limit of the angle [rad]; None: any orientation."""
         return (
             LEGACY_ANGLE_TOLERANCE if self.legacy and self.turn is None else self.turn
@@ -260,7 +248,7 @@ class Reachable(Predicate):
         """Return the present state if it reaches the target, else the best found."""
         arm = SerialChain.of(C, self.robot, self.tip)
         goals = in_arm_base(arm, target_poses(C, [self.target]))
-        angle = self._angle_tolerance
+        angle = self.angle_tolerance
         here = evaluate_reach(arm, C.q[None], goals, self.tolerance, angle)
         if here.reached[0]:
             return here

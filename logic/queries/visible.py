@@ -2,9 +2,6 @@
 
 from dataclasses import dataclass, field
 
-import numpy as np
-from jaxtyping import Bool, Float
-
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName, PoseLike, VectorLike
 from posewise.robots.validation import number
@@ -15,7 +12,6 @@ from ..relaxed.constraint_terms import ConstraintTerm, Inequality
 from .line_of_sight import visibility_feature
 from .pixel_visibility import PixelCounts, count_pixels
 from .query_arguments import check_names, with_camera
-from .visibility_sampling import sees_box
 
 DEFAULT_THRESHOLD = 0.8
 """Least fraction of an object that makes it visible [1]."""
@@ -82,13 +78,6 @@ class Visible(Predicate):
     def pixel_counts(self, C: Config) -> PixelCounts:
         """Return how many pixels show the object, and what hides it in the others."""
         return count_pixels(C, self.object, self.camera, self.legacy)
-
-    def admits_poses(
-        self, C: Config, name: FrameName, poses: Float[np.ndarray, "n 7"]
-    ) -> Bool[np.ndarray, " n"]:
-        if name != self.object:
-            return super().admits_poses(C, name, poses)
-        return sees_box(C, name, self.camera, poses)
 
     def _is_enough(self, counts: PixelCounts) -> bool:
         if self.legacy:

@@ -1,51 +1,50 @@
-"""Doubts of constraints about themselves, such as of swapped objects."""
+"""Doubts of constraints about themselves, such as of swapped objects.
+
+A kind of constraint registers its own, `@doubts_of.register(MyPredicate)`.
+"""
 
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Protocol, runtime_checkable
+from functools import singledispatch
 
 from posewise.robots.config import Config
 from posewise.robots.errors import ProblemWarning
 from posewise.robots.typing import FrameName
 
 
-@runtime_checkable
-class HasDoubts(Protocol):
-    """A constraint that can tell that it is very likely not meant as it is."""
+@singledispatch
+def doubts_of(constraint: object, C: Config) -> Iterator[str]:
+    """Yield sentences on why a constraint is very likely not meant as it is.
 
-    def doubts(self, C: Config) -> Iterator[str]:
-        """Yield sentences on what is doubtful in a world whose movables have joints."""
-        ...
-
-
-@runtime_checkable
-class DoubtsSolutions(Protocol):
-    """A constraint that can tell that a solution is very likely not what was meant."""
-
-    def solution_doubts(self, C: Config) -> Iterator[str]:
-        """Yield sentences on what is doubtful in a world where the constraint holds."""
-        ...
+    Args:
+        constraint: of any kind; a kind registers its own doubts.
+        C: a world whose movables have joints.
+    """
+    yield from ()
 
 
-@runtime_checkable
-class TellsImpediments(Protocol):
-    """A constraint that can tell why a world hardly lets it hold."""
-
-    def impediments(self, C: Config) -> Iterator[str]:
-        """Yield sentences on what in a world is in its way, wherever movables are."""
-        ...
+@singledispatch
+def solution_doubts_of(constraint: object, C: Config) -> Iterator[str]:
+    """Yield sentences on what is doubtful in a world where a constraint holds."""
+    yield from ()
 
 
-@runtime_checkable
-class NamesSupports(Protocol):
-    """A constraint that wants objects to be on or in others."""
+@singledispatch
+def impediments_of(constraint: object, C: Config) -> Iterator[str]:
+    """Yield sentences on what in a world hardly lets a constraint hold.
 
-    def rests_on(self, C: Config) -> Iterator[tuple[FrameName, FrameName]]:
-        """Yield objects, each with another one in which or on which it must be.
+    It is in the way wherever movables are.
+    """
+    yield from ()
 
-        None of those in it can be on top of each other instead.
-        """
-        ...
+
+@singledispatch
+def supports_of(constraint: object, C: Config) -> Iterator[tuple[FrameName, FrameName]]:
+    """Yield objects, each with another one in which or on which it must be.
+
+    None of those in it can be on top of each other instead.
+    """
+    yield from ()
 
 
 def solution_doubts(constraints: Sequence[object], world: Config) -> tuple[str, ...]:
@@ -53,9 +52,8 @@ def solution_doubts(constraints: Sequence[object], world: Config) -> tuple[str, 
 
     Without the libraries that it is found by (extra `sim`) there is none.
     """
-    doubters = [c for c in constraints if isinstance(c, DoubtsSolutions)]
     try:
-        doubts = [doubt for c in doubters for doubt in c.solution_doubts(world)]
+        doubts = [doubt for c in constraints for doubt in solution_doubts_of(c, world)]
     except ImportError:
         return ()
     return tuple(dict.fromkeys(doubts))
@@ -63,8 +61,8 @@ def solution_doubts(constraints: Sequence[object], world: Config) -> tuple[str, 
 
 def impediments(constraints: Sequence[object], world: Config) -> tuple[str, ...]:
     """Return what in a world is in the way of constraints, once each."""
-    sources = [c for c in constraints if isinstance(c, TellsImpediments)]
-    return tuple(dict.fromkeys(text for c in sources for text in c.impediments(world)))
+    found = [text for c in constraints for text in impediments_of(c, world)]
+    return tuple(dict.fromkeys(found))
 
 
 def warn_of_doubts(constraints: Sequence[object], world: Config) -> None:
@@ -75,6 +73,5 @@ def warn_of_doubts(constraints: Sequence[object], world: Config) -> None:
         world: in which only the movables have joints.
     """
     for constraint in constraints:
-        if isinstance(constraint, HasDoubts):
-            for doubt in constraint.doubts(world):
-                warnings.warn(doubt, ProblemWarning, stacklevel=3)
+        for doubt in doubts_of(constraint, world):
+            warnings.warn(doubt, ProblemWarning, stacklevel=3)

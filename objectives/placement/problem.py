@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol, TypeAlias, Unpack, runtime_checkable
+from typing import Any, TypeAlias, Unpack
 
 import numpy as np
 from jaxtyping import Float
@@ -32,6 +32,13 @@ from .arguments import (
     check_region,
     check_separation,
     check_starts,
+)
+from .hints import (
+    Witnesses,
+    add_witnesses,
+    admits_poses,
+    improve_starts,
+    start_region,
 )
 from .placement import Placement, distinct_placements, make_placement
 from .room import lacks_of_room
@@ -65,11 +72,12 @@ def solve_placement(
     such as `logic.Reachable`, the solver finds `Placement.witnesses` too.
 
     One start is the present state: the first, or the last if predicates give hints
-    (`start_region`, `admits_poses`). The others have random positions in the region,
-    three of four of them within the hints. Three of eight starts put the movables on a
-    stable face, two turn them from their present orientation about the vertical only,
-    and the others have random orientations. Movables whose hints overlap, or depend on
-    each other, are arranged without overlap in the first starts, eight at most.
+    (see `posewise.objectives.placement.hints`). The others have random positions in the
+    region, three of four of them within the hints. Three of eight starts put the
+    movables on a stable face, two turn them from their present orientation about the
+    vertical only, and the others have random orientations. Movables whose hints
+    overlap, or depend on each other, are arranged without overlap in the first starts,
+    eight at most.
 
     Args:
         C: the world, which is not changed.
@@ -109,15 +117,14 @@ def solve_placement(
     limit = time_limit(check_max_time(max_time))
     distance, angle = check_separation(min_separation)
     world, names = _free_movables(C, movable)
-    witness_joints: dict[str, dict[str, str]] = {}
+    witness_joints: Witnesses = {}
     improve_poses: list[ImproveStarts] = []
     improve_witnesses: list[ImproveStarts] = []
     for constraint in check_constraints(constraints):
-        if isinstance(constraint, AddsWitnesses):
-            joints = constraint.add_witnesses(C, world)
-            improve = improve_witnesses if joints else improve_poses
-            improve.append(constraint.improve_starts)
-            witness_joints |= joints
+        joints = add_witnesses(constraint, C, world)
+        improve = improve_witnesses if joints else improve_poses
+        improve.append(partial(improve_starts, constraint))
+        witness_joints |= joints
     warn_of_doubts(constraints, world)
     bounds = [
         (feature_label(c[0]), *c)
@@ -176,37 +183,16 @@ def solve_placement(
     return distinct_placements(placements, distance, angle)
 
 
-@runtime_checkable
-class AddsWitnesses(Protocol):
-    """A constraint that is about other configurations than the one that is solved."""
-
-    def add_witnesses(self, C: Config, world: Config) -> dict[str, dict[str, str]]:
-        """Add joints of other configurations to `world`.
-
-        Returns:
-            Names of the real joints mapped to those of their copies, by statement.
-        """
-        ...
-
-    def improve_starts(
-        self, world: Config, q: Float[np.ndarray, "n nq"]
-    ) -> Float[np.ndarray, "n nq"]:
-        """Return starts at which the constraint is more likely to hold."""
-        ...
-
-
 def _hints(constraints: Sequence[Any], world: Config, name: str) -> PlacementHints:
     """Return the hints of constraints for the pose of a movable."""
-    regions = [
-        c.start_region(world, name) for c in constraints if hasattr(c, "start_region")
-    ]
-    voters = [c for c in constraints if hasattr(c, "admits_poses")]
+    regions = [start_region(c, world, name) for c in constraints]
 
     def votes(poses: Float[np.ndarray, "n 7"]) -> Any:
-        return np.sum([c.admits_poses(world, name, poses) for c in voters], axis=0)
+        admitted = [admits_poses(c, world, name, poses) for c in constraints]
+        return np.sum(admitted, axis=0)
 
     boxes = [np.asarray(box) for box in regions if box is not None]
-    return PlacementHints(boxes, votes if voters else None)
+    return PlacementHints(boxes, votes if constraints else None)
 
 
 def _free_movables(C: Config, movable: Frames) -> tuple[Config, tuple[str, ...]]:

@@ -16,7 +16,7 @@ from posewise.robots.geometry.shapes import Box, Cylinder, Shape, Sphere
 from posewise.robots.kinematics.transforms import quat_to_matrix
 from posewise.robots.typing import FrameName
 
-from ..checks.doubts import NamesSupports
+from ..checks.doubts import supports_of
 from .sampling import frame_bounds
 
 COLUMNS = 96
@@ -39,9 +39,8 @@ def lacks_of_room(
     """
     carried: dict[FrameName, dict[FrameName, None]] = {}
     for constraint in constraints:
-        if isinstance(constraint, NamesSupports):
-            for obj, support in constraint.rests_on(world):
-                carried.setdefault(support, {})[obj] = None
+        for obj, support in supports_of(constraint, world):
+            carried.setdefault(support, {})[obj] = None
     for support, objects in carried.items():
         if len(objects) < 2 or support in movable:
             continue

@@ -13,6 +13,7 @@ from helpers.worlds import random_pose
 import posewise as pw
 from posewise import PosewiseError, logic
 from posewise.logic.relaxed.constraint_terms import inequalities
+from posewise.objectives.placement.hints import admits_poses
 from posewise.robots.kinematics.transforms import axis_angle_to_quat, quat_to_matrix
 
 LOW, HIGH = np.array([-0.19, -0.14, 0.01]), np.array([0.19, 0.14, 0.19])
@@ -173,7 +174,7 @@ def test_rows_of_a_cavity_are_linear_and_sound():
     np.testing.assert_allclose(
         said, (local @ faces[:, :3].T - faces[:, 3]).max(1) + 1e-5, atol=1e-9
     )
-    np.testing.assert_array_equal(INSIDE.admits_poses(C, "item", where), said <= 0)
+    np.testing.assert_array_equal(admits_poses(INSIDE, C, "item", where), said <= 0)
 
 
 @pytest.mark.long
@@ -206,7 +207,7 @@ def test_places_that_are_admitted_are_those_that_hold(statement):
     rng = np.random.default_rng(2)
     where = np.array([random_pose(rng) for _ in range(100)])
     where[:, :3] = C.pose("bare")[:3] + rng.uniform(-0.3, 0.3, (100, 3))
-    admitted = statement.admits_poses(C, "item", where)
+    admitted = admits_poses(statement, C, "item", where)
     truth = []
     for pose in where:
         C.set_pose("item", pose)
@@ -216,7 +217,7 @@ def test_places_that_are_admitted_are_those_that_hold(statement):
     else:
         np.testing.assert_array_equal(admitted, truth)
     assert 0 < admitted.sum() < 100
-    assert statement.admits_poses(C, "bare", where).all()
+    assert admits_poses(statement, C, "bare", where).all()
 
 
 def test_supports_of_parts_that_move_are_not_used():

@@ -20,6 +20,7 @@ from posewise import PosewiseError, logic
 from posewise.compilation import private_jax
 from posewise.compilation.single_kernel import is_single_kernel_compatible
 from posewise.logic.relaxed.constraint_terms import inequalities
+from posewise.objectives.placement.hints import start_region
 
 ERROR = 2e-3
 PREDICATES = {
@@ -252,10 +253,10 @@ def test_what_no_pose_changes(name):
 def test_where_to_look():
     C = afar()
     for statement, _ in PREDICATES.values():
-        box = statement.start_region(C, "a")
+        box = start_region(statement, C, "a")
         assert box is None or (box.shape == (2, 3) and (box[0] <= box[1]).all())
-        assert statement.start_region(C, "ball") is None
-    kitchen = PREDICATES["OnFloor"][0].start_region(C, "a")
+        assert start_region(statement, C, "ball") is None
+    kitchen = start_region(PREDICATES["OnFloor"][0], C, "a")
     np.testing.assert_allclose(kitchen, [[-2.5, -2.5, 0], [0.5, 2.0, 0.08]])
 
 

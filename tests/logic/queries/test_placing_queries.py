@@ -10,6 +10,7 @@ from helpers.predicate_scenes import at
 
 import posewise as pw
 from posewise import logic
+from posewise.objectives.placement.hints import add_witnesses, improve_starts
 
 REACH, CLEAR = (
     logic.Reachable("cup", "world", "tip"),
@@ -37,8 +38,8 @@ def test_the_shadow_reaches_and_the_arm_stays():
     """Rows at a shadow are those at the arm; nothing else has changed."""
     C = with_cup(0.7)
     world = locked(C, "cup")
-    (joints,) = (REACH & CLEAR).add_witnesses(C, world).values()
-    assert list(joints) == ARM and REACH.add_witnesses(C, world)
+    (joints,) = add_witnesses(REACH & CLEAR, C, world).values()
+    assert list(joints) == ARM and add_witnesses(REACH, C, world)
     assert world.nq == 7 + 3 and world.collision_pairs() == [
         pair for pair in C.collision_pairs() if "cup" in pair
     ]
@@ -48,7 +49,7 @@ def test_the_shadow_reaches_and_the_arm_stays():
             world.set_joint(joints[joint], value)
         for claim in (REACH, CLEAR):
             np.testing.assert_allclose(claim.violation(world), claim.violation(C))
-    q = (REACH & CLEAR).improve_starts(world, world.q[None])[0]
+    q = improve_starts(REACH & CLEAR, world, world.q[None])[0]
     np.testing.assert_array_equal(q[:7], world.q[:7])
     world.q = q
     assert REACH.violation(world) <= 0
@@ -144,7 +145,7 @@ def test_starts_are_lowered(start, height):
     world = locked(C, "a")
     q = np.stack([world.q, world.q])
     q[0, :3] = start
-    lowered = STABLE.improve_starts(world, q)
+    lowered = improve_starts(STABLE, world, q)
     np.testing.assert_allclose(lowered[0, :3], [*start[:2], height], atol=1e-12)
     np.testing.assert_array_equal(lowered[1], world.q)
 

@@ -10,6 +10,8 @@ from helpers.stable_scenes import X, boxes, cup, placed, slope, table, turned, w
 
 import posewise as pw
 from posewise import logic
+from posewise.objectives.checks.doubts import doubts_of, solution_doubts_of
+from posewise.objectives.placement.hints import admits_poses
 
 pytest.importorskip("mujoco")
 
@@ -256,7 +258,7 @@ def test_starts_are_on_faces(shape, quaternion, expected):
     C = alone(shape, 0.3)
     C.add_frame("below", "b0", position=[0, 0, 0.001], shape=pw.Marker(0.1))
     poses = np.array([[0, 0, 1.5, *quaternion], [0.1, 0, 2, *quaternion]])
-    got = logic.Stable("b0").admits_poses(C, "b0", poses)
+    got = admits_poses(logic.Stable("b0"), C, "b0", poses)
     np.testing.assert_array_equal(got, expected)
 
 
@@ -395,5 +397,5 @@ def test_doubts_are_of_what_is_demanded_for_certain(name):
     """A ball could roll, which is no doubt where it need not be stable."""
     statement, count = DEMANDED[name]
     C = ball_in_cup()
-    assert len([*statement.doubts(C)]) == count
-    assert [*statement.solution_doubts(C)] == []
+    assert len([*doubts_of(statement, C)]) == count
+    assert [*solution_doubts_of(statement, C)] == []

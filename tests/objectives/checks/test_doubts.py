@@ -8,6 +8,7 @@ import pytest
 import posewise as pw
 from posewise import FS, OT, logic
 from posewise.logic.predicates.footing import rests_on_little
+from posewise.objectives.checks.doubts import solution_doubts_of
 from posewise.objectives.checks.solution_doubts import overlap_doubts
 from posewise.objectives.problem.spec import mode_sequence
 
@@ -121,4 +122,4 @@ def test_small_footings_are_told(case):
     sentences = list(rests_on_little(on, C, "upper", "lower"))
     assert len(sentences) == is_told
     assert all(re.search("carries 'upper' on [12] %", text) for text in sentences)
-    assert [*on.solution_doubts(C)][: len(sentences)] == sentences
+    assert [*solution_doubts_of(on, C)][: len(sentences)] == sentences

@@ -8,6 +8,7 @@ from scipy.spatial import ConvexHull
 
 import posewise as pw
 from posewise import FS, OT, logic
+from posewise.objectives.checks.doubts import solution_doubts_of
 from posewise.objectives.placement.room import inner_area, lacks_of_room, least_shadow
 from posewise.objectives.placement.units import movables_in_millimetres
 
@@ -145,4 +146,4 @@ def test_what_is_on_something_but_falls_is_told(height, says):
     assert all(text in found.report() for text in says)
     every = logic.ForAll(["box0"], lambda o: logic.OnTopOf(o, "tray"))
     world = found.solution.world_at(-1)
-    assert len([*every.solution_doubts(world)]) == bool(says)
+    assert len([*solution_doubts_of(every, world)]) == bool(says)

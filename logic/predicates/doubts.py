@@ -1,0 +1,105 @@
+"""Doubts of predicates, such as of swapped objects, and what hardly lets them hold."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from posewise.objectives.checks.doubts import (
+    doubts_of,
+    impediments_of,
+    solution_doubts_of,
+    supports_of,
+)
+from posewise.robots.config import Config
+from posewise.robots.geometry.shapes import Sphere
+from posewise.robots.typing import FrameName
+
+from ..exact.containment import containment_impediments
+from ..geometry.frame_groups import bounding_box, find_object, subtree
+from .containment import InsideOf
+from .footing import rests_on_little
+from .rest import does_not_stay
+from .stable import Stable
+from .support import OnTopOf
+
+MIN_STACK_HEIGHT = 1.5
+"""Least height of the centre of an object that stands on another one, in heights."""
+
+
+@doubts_of.register(InsideOf)
+def size_doubts(predicate: InsideOf, C: Config) -> Iterator[str]:
+    """Yield a sentence if a is larger than b, in which it is to be."""
+    a, b = predicate.a, predicate.b
+    objects = find_object(C, a, b), find_object(C, b, a)
+    size_a, size_b = (np.sort(np.ptp(bounding_box(o), axis=0)) for o in objects)
+    if np.isfinite([size_a, size_b]).all() and (size_a > size_b).all():
+        yield (
+            f"InsideOf({a}, {b}): {a!r} is larger than {b!r},"
+            " in which it is to be. The first object is the content: swap them."
+        )
+
+
+@impediments_of.register(InsideOf)
+def filled_hollow_impediments(predicate: InsideOf, C: Config) -> Iterator[str]:
+    """Yield a sentence if the hollow of b is filled by the hull of its mesh."""
+    yield from containment_impediments(C, predicate.a, predicate.b, predicate.semantics)
+
+
+@solution_doubts_of.register(InsideOf)
+def moving_content_doubts(predicate: InsideOf, C: Config) -> Iterator[str]:
+    """Yield a sentence if a does not stay where it is."""
+    yield from does_not_stay(predicate, C, predicate.a)
+
+
+@supports_of.register(InsideOf)
+def supports_inside(
+    predicate: InsideOf, C: Config
+) -> Iterator[tuple[FrameName, FrameName]]:
+    """Yield a, if b is too flat for the centres of two that are on each other."""
+    low, high = bounding_box(find_object(C, predicate.b, predicate.a))
+    a, b = bounding_box(find_object(C, predicate.a, predicate.b))
+    if high[2] - low[2] < MIN_STACK_HEIGHT * (b - a).min():
+        yield predicate.a, predicate.b
+
+
+@doubts_of.register(OnTopOf)
+def order_doubts(predicate: OnTopOf, C: Config) -> Iterator[str]:
+    """Yield a sentence if b moves, but a, which stands on it, does not."""
+    mask = C.tree.model.kinematics.dof_mask
+    names = predicate.a, predicate.b
+    a, b = (mask[C.solid_parts(name)].any() for name in names)
+    if b and not a:
+        yield (
+            f"OnTopOf({predicate.a}, {predicate.b}): {predicate.b!r} moves, but"
+            f" {predicate.a!r}, which stands on it, does not. The first object is the"
+            f" upper one: swap them, or let {predicate.a!r} move, too."
+        )
+
+
+@solution_doubts_of.register(OnTopOf)
+def footing_doubts(predicate: OnTopOf, C: Config) -> Iterator[str]:
+    """Yield a sentence if a does not stay where it is, or rests on little."""
+    yield from rests_on_little(predicate, C, predicate.a, predicate.b)
+    yield from does_not_stay(predicate, C, predicate.a)
+
+
+@supports_of.register(OnTopOf)
+def supports_below(
+    predicate: OnTopOf, C: Config
+) -> Iterator[tuple[FrameName, FrameName]]:
+    """Yield a, which touches b."""
+    yield predicate.a, predicate.b
+
+
+@doubts_of.register(Stable)
+def ball_doubts(predicate: Stable, C: Config) -> Iterator[str]:
+    """Yield a sentence if a is a ball, of which the rows never hold."""
+    a = predicate.a
+    root = find_object(C, a).frames[0]
+    frames = [C.frames[i] for i in subtree(C, root)]
+    shapes = [g.shape for frame in frames for g in frame.geometries if g.collision]
+    if shapes and all(isinstance(shape, Sphere) for shape in shapes):
+        yield (
+            f"Stable({a}): {a!r} is a ball, which could roll, so that its"
+            " rows never hold. Leave it out, and check Stable afterwards."
+        )
