@@ -56,7 +56,7 @@ class Predicate(ABC):
         """Refuse methods that nothing calls any more, which would be silent.
 
         Raises:
-            PredicateError: for a method whose place is a function of its own now.
+            PredicateError: for a method that is a separate function now.
         """
         super().__init_subclass__(**options)
         for name in MOVED_METHODS.keys() & vars(cls).keys():

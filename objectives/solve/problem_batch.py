@@ -234,8 +234,8 @@ def _set_params(
     data_leaves = jax.tree.leaves(compiled.data)
     for objective, tree in params.items():
         index = objective_index(spec, objective)
-        own = spec.objectives[index].feature.function_params
-        number, values = own.stacked(f"params of {objective.name}", tree)
+        known = spec.objectives[index].feature.function_params
+        number, values = known.stacked(f"params of {objective.name}", tree)
         count = number if count == 1 else count
         if number != count:
             raise ObjectiveError(
