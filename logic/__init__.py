@@ -80,11 +80,6 @@ from .states.dirt_predicates import Stained as Stained
 from .states.existence_predicates import Broken as Broken
 from .states.existence_predicates import Real as Real
 from .states.existence_predicates import SourceOf as SourceOf
-from .states.relaxed import temperature_envelope as temperature_envelope
-from .states.relaxed import thermal_rows as thermal_rows
-from .states.relaxed import toggle_rows as toggle_rows
-from .states.relaxed import water_rows as water_rows
-from .states.relaxed import wiping_rows as wiping_rows
 from .states.resampling import resample as resample
 from .states.rollout import rollout as rollout
 from .states.thermal_predicates import Burnt as Burnt

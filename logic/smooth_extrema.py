@@ -20,7 +20,6 @@ import numpy as np
 from jax.nn import logsumexp
 from jaxtyping import Float
 
-from posewise.robots.errors import ConfigError
 from posewise.robots.typing import Array
 
 Scalar = float | Float[Array, ""]
@@ -46,18 +45,12 @@ def smooth_max(
     return temperature * logsumexp(x / temperature, axis)
 
 
-def mellowmax(
-    x: Float[Array, "..."], temperature: Scalar, axis: Axes = None
-) -> Float[Array, "..."]:
-    """Return a lower bound of the largest entry, below it by at most t log n."""
-    return smooth_max(x, temperature, axis) - temperature * math.log(_count(x, axis))
-
-
 def mellowmin(
     x: Float[Array, "..."], temperature: Scalar, axis: Axes = None
 ) -> Float[Array, "..."]:
     """Return an upper bound of the smallest entry, above it by at most t log n."""
-    return -mellowmax(-x, temperature, axis)
+    mean = temperature * math.log(_count(x, axis))
+    return mean - smooth_max(-x, temperature, axis)
 
 
 def mellowmin_within(
@@ -76,23 +69,6 @@ def cumulative_mellowmin(
     rows = logsumexp(-z / temperature, -1)
     counts = z.shape[1] * jnp.arange(1, len(z) + 1)
     return -temperature * (jax.lax.cumlogsumexp(rows) - jnp.log(counts))
-
-
-def kth_smallest(
-    x: Float[Array, "*n"], k: int, temperature: Scalar
-) -> Float[Array, "*m"]:
-    """Return an upper bound of the k-th smallest entry along the last axis (k from 1).
-
-    It is the mellowmin of the n - k + 1 largest entries, and so above the k-th smallest
-    by at most t log(n - k + 1).
-
-    Raises:
-        ConfigError: unless 1 <= k <= n.
-    """
-    n = x.shape[-1]
-    if not 1 <= k <= n:
-        raise ConfigError(f"k is {k!r}, expected an integer from 1 to {n}.")
-    return mellowmin(jnp.sort(x, axis=-1)[..., k - 1 :], temperature, axis=-1)
 
 
 def harmonic_mellowmin(

@@ -39,8 +39,10 @@ from ..resampling import slice_duration
 from ..thermal_rules import DEFAULT_DECAY
 from ..thermal_sources import ThermalSource, can_be_active, find_thermal_sources
 from .range_features import RANGE_MARGIN, out_of_range, within_range
-from .thermal_rows import STRICT_MARGIN
 from .toggled_plans import toggled_plans
+
+STRICT_MARGIN = 1e-4
+"""Margin of strict inequalities [°C]; larger is farther from complete."""
 
 
 @dataclass(frozen=True, eq=False)

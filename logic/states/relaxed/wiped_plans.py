@@ -6,6 +6,7 @@ removed. The tool visits the groups on slices at equal strides, each time the ne
 group left.
 """
 
+import math
 from functools import partial
 
 import numpy as np
@@ -25,13 +26,22 @@ from ...relaxed.object_features import ObjectPair, with_point
 from ..dirt_rules import DRY_SUBSTANCES, PERMANENT_SUBSTANCES
 from .contact_plans import tool_parts, touch_rows
 from .soaked_plans import soaked_plans
-from .wiping_rows import removals_needed
 
 TOOL_BOX_MARGIN = 1e-3
 """Length by which edges of a tool's box are taken to be shorter [m].
 
 Larger needs more groups, and leaves the solver more room.
 """
+
+
+def removals_needed(count: int, threshold: float) -> int:
+    """Return the least number of particles to remove for at most a share to remain.
+
+    Args:
+        count: number of all particles.
+        threshold: the share (0 to 1).
+    """
+    return count - math.floor(count * threshold)
 
 
 def wiped_plans(

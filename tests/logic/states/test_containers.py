@@ -2,8 +2,6 @@
 
 from functools import partial
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from helpers.plan_rows import satisfied, ways
@@ -11,9 +9,6 @@ from helpers.plan_rows import satisfied, ways
 import posewise as pw
 from posewise import ConfigError, logic
 from posewise.logic import PredicateError
-from posewise.logic.states.relaxed import water_rows
-from posewise.logic.states.water_rules import SPOUT_OFFSET
-from posewise.robots.kinematics.transforms import quat_to_matrix
 
 UNIT = [1.0, 0, 0, 0]
 WIDE, HIGH, WALL = 0.1, 0.1, 0.01
@@ -314,47 +309,3 @@ def test_what_cannot_be_filled_a_little():
     """Two droplets fill the cup, and more than one may fall within a slice."""
     with pytest.raises(PredicateError, match="exclude each other|too many"):
         ways(ON, A_LITTLE, 16, 0.2)
-
-
-# -- differentiable rows ---------------------------------------------------------------
-
-
-def test_gaps_are_those_of_a_box_and_upright_of_the_roll_out():
-    C, smoothing = stand(capacity=20), 5e-4
-    rng = np.random.default_rng(3)
-    path = np.zeros((200, 7))
-    path[:, :3] = rng.uniform([-0.06, -0.06, 0], [0.06, 0.06, 0.48], (200, 3))
-    path[:, 3] = 1.0
-    path[80:, 3:] = [turned(rng.integers(3), a) for a in rng.uniform(-60, 60, 120)]
-    R, p, drop = quat_to_matrix(path[:, 3:]), path[:, :3], np.array([0, 0, 0.5])
-    region = C.objects["cup"].cavities[0]
-    gap = water_rows.cavity_gap(
-        np.tile(drop - SPOUT_OFFSET, (200, 1)), R, p, region, smoothing
-    )
-    height = R[:, 2, 2] * 0.055 + p[:, 2]
-    place = np.column_stack([np.zeros((200, 2)), height]) - p
-    local = np.einsum("nji,nj->ni", R, place) - [0, 0, 0.055]
-    rest = [height - 0.5, np.cos(np.pi / 4) - R[:, 2, 2]]
-    exact = np.column_stack([np.abs(local) - [0.04, 0.04, 0.045], *rest]).max(1)
-    off = np.asarray(gap) - exact
-    assert ((off >= -1e-12) & (off <= smoothing * np.log(8))).all()
-    stays = np.array([caught(C, q, 2)[0] for q in path[:80]]) > 0
-    assert stays[exact[:80] <= 0].all() and 20 < (exact[:80] <= 0).sum() < 60
-    row = water_rows.soaked_rows(gap, np.arange(200), 20)
-    assert row[0] <= 0 < water_rows.soaked_rows(gap, np.arange(200), 190)[0]
-
-
-def test_gradients_of_gaps():
-    region, q = stand().objects["cup"].cavities[0], np.array([0.02, -0.5, 0.1, 0.3])
-    source = np.array([0, 0, 0.55])
-
-    def gap(x):
-        c, s, one, zero = jnp.cos(x[3]), jnp.sin(x[3]), jnp.ones(()), jnp.zeros(())
-        R = jnp.array([[c, zero, s], [zero, one, zero], [-s, zero, c]])
-        return water_rows.cavity_gap(source, R, x[:3], region, 0.02)
-
-    given = np.asarray(jax.jit(jax.grad(gap))(q))
-    steps = 1e-6 * np.eye(4)
-    numeric = [(gap(q + e) - gap(q - e)) / 2e-6 for e in steps]
-    np.testing.assert_allclose(given, numeric, rtol=1e-5, atol=1e-7)
-    assert np.abs(given).max() > 0.1
