@@ -113,6 +113,7 @@ VALIDATES_ITSELF = frozenset(
     posewise.objectives.problem.mode_switch
     posewise.objectives.problem.nlp
     posewise.objectives.problem.path_arguments
+    posewise.objectives.problem.path_problem
     posewise.objectives.problem.spec
     posewise.objectives.report.filming
     posewise.objectives.solution.sensitivity
