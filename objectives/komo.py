@@ -343,9 +343,18 @@ class KOMO:
             ObjectiveError: when no slice is selected or the order exceeds k_order, or
                 for a bound with nothing between slices.
         """
-        numbers = dict(scale=scale, target=target, order=order)
         objective = make_objective(
-            self.spec, times, symbol, frames, type, name, numbers, options, between
+            self.spec,
+            times,
+            symbol,
+            frames,
+            type,
+            scale=scale,
+            target=target,
+            order=order,
+            name=name,
+            between=between,
+            options=options,
         )
         self._append(objective)
         return objective
