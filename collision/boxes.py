@@ -12,7 +12,7 @@ boxes are apart. Segments and points are boxes too.
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -79,7 +79,7 @@ def box_distance(
     axis_distance = jnp.where(is_overlap, gap - shift, gap) + rounding
     parallel = has_parallel_faces(axis, R)
 
-    def is_far(d):
+    def is_far(d: Scalars) -> Bool[Array, " #pairs"]:
         # Boxes with parallel faces may be as close as the axis tells; a greater
         # distance can mean that the right edges have not been tried yet.
         return parallel & (d > axis_distance)
@@ -129,7 +129,7 @@ def closest_points(
     tie = (1e-6 if _is_single_precision(extent) else 1e-11) * extent
     nearer = partial(_select_nearer, tie)
 
-    def try_edges(s: tuple[Any, _Witness]) -> tuple[Any, _Witness]:
+    def try_edges(s: tuple[jax.Array, _Witness]) -> tuple[jax.Array, _Witness]:
         k, known = s
         swaps = jnp.asarray(EDGE_SWAPS)[k]
         points = _edge_points(a, b, R, edges, t, swaps[0], swaps[1])
@@ -138,14 +138,14 @@ def closest_points(
         best = jax.tree.map(lambda x, y: jnp.where(is_tried, x, y), best, known)
         return k + 1, best
 
-    def is_going(s: tuple[Any, _Witness]) -> Any:
+    def is_going(s: tuple[jax.Array, _Witness]) -> jax.Array:
         k, known = s
         return (k == 0) | ((k < len(EDGE_SWAPS)) & jnp.any(is_far(known.distance)))
 
     # an argument, because XLA writes out a constant at each of its uses
     signs = jnp.asarray(CORNER_SIGNS, extent.dtype)
     begin = jnp.zeros((), int), _corner_witness(nearer, signs, a, b, R, t)
-    best: _Witness = jax.lax.while_loop(is_going, try_edges, begin)[1]
+    best = jax.lax.while_loop(is_going, try_edges, begin)[1]
     return best.distance, (best.low[0] - best.low[1]) / 2, best.away
 
 
@@ -159,7 +159,9 @@ def _corner_witness(
 ) -> _Witness:
     """Return the closest points of which one is a corner."""
 
-    def with_both(signs: Array, a: Any, b: Any, R: Any, t: Any) -> Any:
+    def with_both(
+        signs: Array, a: Vectors, b: Vectors, R: Matrix, t: Vectors
+    ) -> tuple[tuple[Vectors, Vectors], tuple[Vectors, Vectors]]:
         # the closest point of a box is the corner of the other one, clamped
         corner_a, corner_b = signs * a, rotate(R, signs * b) + t
         on_b = materialize(lambda v: jnp.clip(rotate_back(R, v - t), -b, b), corner_a)
@@ -203,7 +205,7 @@ def has_parallel_faces(axis: Vectors, R: Matrix) -> Bool[Array, " #pairs"]:
 
 
 def _is_single_precision(x: Scalars) -> bool:
-    return x.dtype == jnp.float32
+    return bool(x.dtype == jnp.float32)
 
 
 def _edge_points(
@@ -230,7 +232,7 @@ def _edge_points(
 
     def midpoints(
         directions: Array, edges: Vectors, R: Matrix, t: Vectors, *swap: Array
-    ) -> Any:
+    ) -> tuple[Vectors, Vectors]:
         # the common normal of both edges, from A towards B
         m = jnp.where(dot(edges, t) > 0, 1.0, -1.0)[:, None] * edges
         on_b = _edge_midpoints(rotate_back(R, -m), b, directions[1], swap[1])
@@ -238,7 +240,7 @@ def _edge_points(
 
     def closest(
         directions: Array, p: Vectors, q_local: Vectors, R: Matrix, t: Vectors
-    ) -> Any:
+    ) -> tuple[Vectors, Vectors]:
         # Lines p + x u and q + y w: r·u = x - c y and r·w = c x - y with c = u·w, r =
         # q - p, for the points whose difference is orthogonal to both.
         axes_of_b = R.swapaxes(0, 1)
@@ -291,7 +293,9 @@ def separating_axis(
         t: position of B in A's frame [m].
     """
 
-    def select_greater(x: Any, y: Any) -> tuple[Scalars, Vectors]:
+    def select_greater(
+        x: tuple[Scalars, Vectors], y: tuple[Scalars, Vectors]
+    ) -> tuple[Scalars, Vectors]:
         is_greater = (y[0] > x[0])[..., None, :]
         return jnp.maximum(x[0], y[0]), jnp.where(is_greater, y[1], x[1])
 

@@ -55,6 +55,10 @@ class Contact(NamedTuple):
     """Unit vector from B to A: point_a - point_b = distance · normal."""
 
 
+_ContactArrays = tuple[jax.Array, jax.Array, jax.Array, jax.Array]
+"""Arrays of a `Contact`."""
+
+
 def contact(a: Body, b: Body) -> Contact:
     """Return signed distance, witness points and normal of pairs of bodies.
 
@@ -100,7 +104,7 @@ def _contact_jvp(primals: Any, tangents: Any) -> Any:
 # Under `vmap`, the loops within would select the old or the new state at every step.
 # The batch is evaluated as one longer batch instead.
 @custom_vmap
-def _batched_contact(a: Body, b: Body, cutoff: Array | None) -> Any:
+def _batched_contact(a: Body, b: Body, cutoff: Array | None) -> _ContactArrays:
     """Return contacts as a plain tuple, without derivatives."""
     if CORE_ORDER.index(type(a.core)) > CORE_ORDER.index(type(b.core)):
         d, on_b, on_a, n = _batched_contact(b, a, cutoff)
@@ -115,7 +119,8 @@ def _batched_contact(a: Body, b: Body, cutoff: Array | None) -> Any:
         out: tuple[jax.Array, ...] = (none[:, 0], none, none, none)
     else:
         out = _contact_of_pairs(*flat)
-    return tuple(x.reshape(*batch, *x.shape[1:]) for x in out)
+    d, on_a, on_b, n = (x.reshape(*batch, *x.shape[1:]) for x in out)
+    return d, on_a, on_b, n
 
 
 @_batched_contact.def_vmap
@@ -145,22 +150,27 @@ def _join_pairs(batches: Sequence[tuple[Body, Body, Array | None]]) -> Any:
 
 
 @partial(SharedFunction, key=_like_cores, join=_join_pairs)
-def _contact_of_pairs(a: Body, b: Body, cutoff: Array | None) -> tuple[Any, ...]:
+def _contact_of_pairs(a: Body, b: Body, cutoff: Array | None) -> tuple[Array, ...]:
     """Return contacts of bodies with one batch axis, in the order of `CORE_ORDER`."""
     if cutoff is not None:
         bounds = distance_lower_bound(a, b)
         is_near = bounds[0] < cutoff
-        return compute_where(_exact_contact, is_near, (a, b), bounds, CHUNK_SIZE)
+        out: tuple[Array, ...] = compute_where(
+            _exact_contact, is_near, (a, b), bounds, CHUNK_SIZE
+        )
+        return out
     count = len(a.p)
     if count <= MAX_PAIRS_PER_CHUNK or jax.default_backend() != "cpu":
-        return _exact_contact(a, b)
+        out = _exact_contact(a, b)
+        return out
     num_chunks = -(-count // MAX_PAIRS_PER_CHUNK)
     # the last chunk is filled up by repetitions of the last pair
     indices = jnp.minimum(jnp.arange(num_chunks * MAX_PAIRS_PER_CHUNK), count - 1)
     indices = indices.reshape(num_chunks, MAX_PAIRS_PER_CHUNK)
 
-    def contact_of_chunk(rows: Array) -> tuple[Any, ...]:
-        return _exact_contact(*jax.tree.map(lambda x: x[rows], (a, b)))
+    def contact_of_chunk(rows: Array) -> _ContactArrays:
+        chunk: _ContactArrays = _exact_contact(*jax.tree.map(lambda x: x[rows], (a, b)))
+        return chunk
 
     out = jax.lax.map(contact_of_chunk, indices)
     return tuple(x.reshape(-1, *x.shape[2:])[:count] for x in out)

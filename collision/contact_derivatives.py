@@ -116,11 +116,12 @@ def _point_velocity(side: _MovingBody, point: Vectors, outward: Vectors) -> Vect
     local = rotate_back(side.R, point - side.p)
     rigid = rotate(side.d.R, local) + side.d.p
     m = rotate_back(side.R, outward)
-    growth = side.d.radius * m
+    growth: Vectors = side.d.radius * m
     if not isinstance(side.core, HalfSpace):
         on_core = local - side.radius * m
         growth = growth + _core_growth(side.core, side.d.core, m, on_core)
-    return rigid + rotate(side.R, growth)
+    velocity: Vectors = rigid + rotate(side.R, growth)
+    return velocity
 
 
 def _core_growth(core: Core, d: Core, m: Vectors, x: Vectors) -> Vectors:
@@ -131,7 +132,8 @@ def _core_growth(core: Core, d: Core, m: Vectors, x: Vectors) -> Vectors:
             _vertex_weights(pairs_last(core.vertices), m, x)
         )
         return jnp.sum(weights[:, None] * pairs_last(d.vertices), 0)
-    return jax.jvp(lambda c: support_point(c, m), (core,), (d,))[1]
+    growth: Vectors = jax.jvp(lambda c: support_point(c, m), (core,), (d,))[1]
+    return growth
 
 
 def _flat_tilt(

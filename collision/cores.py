@@ -76,16 +76,15 @@ def broadcast_batch(a: Body, b: Body) -> tuple[Body, Body]:
 
     def broadcast(body: Body) -> Body:
         rank = body.p.ndim - 1
-        return jax.tree.map(
+        wide: Body = jax.tree.map(
             lambda x: jnp.broadcast_to(x, (*batch, *jnp.shape(x)[rank:])), body
         )
+        return wide
 
     return broadcast(a), broadcast(b)
 
 
-def support_point(
-    core: Core, d: Float[Array, "3 pairs"]
-) -> Float[jax.Array, "3 pairs"]:
+def support_point(core: Core, d: Float[Array, "3 pairs"]) -> Float[Array, "3 pairs"]:
     """Return the core's point furthest along d, in the core's frame.
 
     Among several such points it is the middle one (of a hull the first). "Several" has
@@ -98,7 +97,7 @@ def support_point(
     """
     tolerance = (3e-7 if d.dtype == jnp.float32 else 1e-12) * vec3_array.norm(d)
 
-    def corner(half):
+    def corner(half: Array) -> Array:
         # sign(0) = 0 gives the middle of an edge or a face
         return half * jnp.where(jnp.abs(d) <= tolerance, 0.0, jnp.sign(d))
 

@@ -98,10 +98,10 @@ def closest_point_to_origin(
         free = jnp.stack([~stays[0], stays[0] & ~stays[1], stays[0] & stays[1]])
         weight_of_p = 1 - component_sum(near.weights)
 
-        def insert(new, old):
+        def insert(new: Array, old: Array) -> jax.Array:
             return jnp.where(free[:, None], new, old)
 
-        def unless_done(old, new):
+        def unless_done(old: Array, new: Array) -> jax.Array:
             return jnp.where(done, old, new)
 
         return _GJKState(
@@ -158,7 +158,7 @@ def _closest_on_simplex(
 
     # The next vertex and the next component in cyclic order are slices of an array
     # written twice, which need no gathers.
-    def twice(x, axis):
+    def twice(x: Array, axis: int) -> jax.Array:
         return jnp.concatenate([x, x], axis)
 
     e = materialize(lambda p, w: twice(twice(w - p, 0), 1)[:4, :5], p, w)
@@ -182,7 +182,7 @@ def _closest_on_simplex(
     at_edge = p + s[:, None] * one
     at_face = p + u[:, None] * one + v[:, None] * two
 
-    def squared_norm(ok, x):
+    def squared_norm(ok: Array, x: Array) -> jax.Array:
         return jnp.where(ok, dot(x, x), jnp.inf)
 
     squares = dot(p, p), squared_norm(on_edge, at_edge), squared_norm(on_face, at_face)
@@ -199,6 +199,10 @@ def _closest_on_simplex(
     return _SimplexPoint(point, weights, encloses)
 
 
+_Choice = tuple[Array, Array]
+"""Squared distances of sub-simplices, and their numbers."""
+
+
 def _closest_weights(
     at_p: Array, at_edge: Array, at_face: Array, s: Array, u: Array, v: Array
 ) -> Float[jax.Array, "3 pairs"]:
@@ -213,9 +217,12 @@ def _closest_weights(
         v: weights of the second other vertices of faces.
     """
 
-    def select_less(x, y):
+    def select_less(x: _Choice, y: _Choice) -> _Choice:
         is_less = y[0] < x[0]
-        return jax.tree.map(lambda old, new: jnp.where(is_less, new, old), x, y)
+        less: _Choice = jax.tree.map(
+            lambda old, new: jnp.where(is_less, new, old), x, y
+        )
+        return less
 
     vertex = np.arange(3)[:, None]
     # sub-simplices are numbered: -1 is p, 0 to 2 are edges, 3 to 5 are faces

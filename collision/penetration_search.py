@@ -9,7 +9,7 @@ neighbours are tried, and the pattern shrinks where none of them is better.
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -47,6 +47,10 @@ Separation = Callable[[Vector], Scalar]
 it at the right normal."""
 
 
+Ranked = TypeVar("Ranked", bound=tuple[Any, ...])
+"""Arrays of which the first one decides."""
+
+
 @cache
 def _fibonacci_sphere() -> np.ndarray:
     """Return normals (3, NUM_SAMPLES); those NUM_CELLS apart share a cell.
@@ -82,7 +86,9 @@ def best_normals(
     """
     normals, values = _initial_normals(separation, template)
 
-    def step(k, state):
+    def step(
+        k: jax.Array, state: tuple[Vector, Scalar, Scalar]
+    ) -> tuple[Vector, Scalar, Scalar]:
         n, best, width = state
         u = perpendicular(n)
         v = cross(n, u)
@@ -135,7 +141,8 @@ def _initial_normals(separation: Separation, template: Scalar) -> tuple[Vector, 
     return jax.lax.scan(pick, s, None, NUM_CANDIDATES)[1]
 
 
-def _select_greater(a: Any, b: Any) -> Any:
+def _select_greater(a: Ranked, b: Ranked) -> Ranked:
     """Return the tuple whose first entry is greater."""
     is_greater = b[0] > a[0]
-    return jax.tree.map(lambda x, y: jnp.where(is_greater, y, x), a, b)
+    greater: Ranked = jax.tree.map(lambda x, y: jnp.where(is_greater, y, x), a, b)
+    return greater

@@ -77,10 +77,12 @@ def smooth_contact(a: Body, b: Body, smoothing: Float[Array, "*batch"]) -> Conta
         (a, b, jax.lax.stop_gradient(normal), tau),
     )
     out = jax.vmap(_smooth_contact_of_pair)(*args)
-    return Contact(*[x.reshape(*batch, *x.shape[1:]) for x in out])
+    return Contact(*[jnp.reshape(x, (*batch, *x.shape[1:])) for x in out])
 
 
-def _smooth_contact_of_pair(a: Body, b: Body, start: Point, tau: Array) -> Any:
+def _smooth_contact_of_pair(
+    a: Body, b: Body, start: Point, tau: Array
+) -> tuple[Array, Point, Point, Point]:
     if isinstance(b.core, HalfSpace):
         n = b.R[:, 2]
     else:
@@ -103,6 +105,10 @@ class _SmoothSeparation(NamedTuple):
     """Sum of the Hessians of both support functions."""
 
 
+_Ascent = tuple[Point, _SmoothSeparation, Array]
+"""Normal, its separation, and damping."""
+
+
 def _separation_along(a: Body, b: Body, tau: Array, n: Point) -> _SmoothSeparation:
     h_a, x_a, W_a = _soft_support(a.core, -a.R.T @ n, tau)
     gap = n @ (a.p - b.p) - h_a - a.radius - b.radius
@@ -117,7 +123,7 @@ def _separation_along(a: Body, b: Body, tau: Array, n: Point) -> _SmoothSeparati
 def _maximize_separation(a: Body, b: Body, tau: Array, n: Point) -> Point:
     """Return the normal of greatest separation near n, of no smaller separation."""
 
-    def step(_: Any, state: Any) -> Any:
+    def step(_: jax.Array, state: _Ascent) -> _Ascent:
         n, current, damping = state
         turned = _newton_step(current, n, damping)
         trial = _separation_along(a, b, tau, turned)
@@ -130,10 +136,11 @@ def _maximize_separation(a: Body, b: Body, tau: Array, n: Point) -> Point:
         return n, current, damping
 
     begin = (n, _separation_along(a, b, tau, n), jnp.zeros((), n.dtype))
-    return jax.lax.fori_loop(0, NUM_ASCENT_STEPS, step, begin)[0]
+    best: Point = jax.lax.fori_loop(0, NUM_ASCENT_STEPS, step, begin)[0]
+    return best
 
 
-def _newton_step(s: _SmoothSeparation, n: Point, damping: Any) -> Point:
+def _newton_step(s: _SmoothSeparation, n: Point, damping: Array | float) -> Point:
     """Return the normal after a Newton step on the sphere, up the separation."""
     # In tangents T of the sphere, s has the gradient Tᵀ (p_a - p_b) and the Hessian
     # -(Tᵀ W T + n·(p_a - p_b) I), whose second term is the curvature of the sphere.
@@ -152,7 +159,8 @@ def _newton_step(s: _SmoothSeparation, n: Point, damping: Any) -> Point:
     y = jnp.stack([A[1, 1] * g[0] - A[0, 1] * g[1], A[0, 0] * g[1] - A[0, 1] * g[0]])
     y = y / (A[0, 0] * A[1, 1] - A[0, 1] * A[0, 1])
     m = n + T @ y
-    return m / jnp.sqrt(m @ m)
+    unit: Point = m / jnp.sqrt(m @ m)
+    return unit
 
 
 def _tangent_basis(n: Point) -> Float[Array, "3 2"]:
@@ -162,7 +170,9 @@ def _tangent_basis(n: Point) -> Float[Array, "3 2"]:
     return jnp.stack([x, jnp.cross(n, x)], -1)
 
 
-def _soft_support(core: Core, d: Point, tau: Array) -> tuple[Any, Any, Any]:
+def _soft_support(
+    core: Core, d: Point, tau: Array
+) -> tuple[Array, Point, Float[Array, "3 3"]]:
     """Return the soft support function along d, its gradient and its Hessian.
 
     The gradient is a point of the core.

@@ -5,12 +5,14 @@ minimum over all normals n of the overlap along n: a search over the sphere give
 normals, each of which a descent then improves by GJK on shifted copies.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float
 
+from posewise.compilation.arrays import Array
 from posewise.compilation.compaction import compute_where
 from posewise.compilation.materialize import materialize
 
@@ -123,7 +125,9 @@ def support_distance(
     return d, p, n
 
 
-def _penetration(a: Core, b: Core, R: Any, t: Any) -> tuple[Any, ...]:
+def _penetration(
+    a: Core, b: Core, R: Float[jax.Array, "n 3 3"], t: Float[jax.Array, "n 3"]
+) -> tuple[Scalars, Float[jax.Array, "n 3"], Float[jax.Array, "n 3"]]:
     """Return the least overlap along a normal: signed distance, A's point, normal."""
     pair = CorePair(a, b, pairs_last(R), pairs_last(t))
     if pair.is_curved():
@@ -135,7 +139,7 @@ def _penetration(a: Core, b: Core, R: Any, t: Any) -> tuple[Any, ...]:
         # their normals. The search only selects where descents start: in single
         # precision its many support functions take half the time.
         count = NUM_FACE_CANDIDATES
-        coarse = jax.tree.map(lambda x: jnp.asarray(x, jnp.float32), pair)
+        coarse: CorePair = jax.tree.map(lambda x: jnp.asarray(x, jnp.float32), pair)
         n = best_normals(coarse.separation, coarse.t[0], count, NUM_FACE_PATTERN_STEPS)
     a, b = jax.tree.map(lambda x: jnp.concatenate([x] * count), (a, b))
     repeated = CorePair(
@@ -145,17 +149,21 @@ def _penetration(a: Core, b: Core, R: Any, t: Any) -> tuple[Any, ...]:
         jnp.concatenate([pair.t] * count, -1),
     )
     flat = jnp.stack([x.reshape(-1) for x in n]).astype(pair.t.dtype)
-    flat = materialize(unit, flat, flat)
-    out = _descend(repeated, flat, MAX_DESCENT_STEPS)
+    starts = materialize(unit, flat, flat)
+    out = _descend(repeated, starts, MAX_DESCENT_STEPS)
     rows = [x.reshape(*x.shape[:-1], count, -1) for x in out]
     best = jnp.argmax(rows[0], 0)
 
-    def select_best(x):
+    def select_best(x: Array) -> jax.Array:
         index = best.reshape(*[1] * (x.ndim - 1), -1)
         return jnp.take_along_axis(x, index, -2).squeeze(-2)
 
     distance, point, normal = map(select_best, rows)
     return distance, pairs_first(point), pairs_first(normal)
+
+
+_Descent = tuple[int | jax.Array, Vectors, Scalars, Vectors, jax.Array]
+"""Number of steps, and for each pair normal, least overlap, witness point, failures."""
 
 
 def _descend(
@@ -183,10 +191,10 @@ def _descend(
         shifts = (1e-3, 1e-2) if single else (1e-5,)
     beyond = jnp.asarray(shifts, extent.dtype)
 
-    def separation(n):
+    def separation(n: Vectors) -> Scalars:
         return pair.separation(jnp.unstack(n))
 
-    def step(state):
+    def step(state: _Descent) -> _Descent:
         k, n, s, point, failures = state
         shift = (s - beyond[jnp.minimum(failures, len(shifts) - 1)] * extent) * n
         shifted = pair._replace(t=pair.t + shift)
@@ -209,7 +217,7 @@ def _descend(
         )
 
     s = materialize(separation, n)
-    begin = (0, n, s, pair.difference_support(-n)[1], jnp.zeros(s.shape, int))
+    begin: _Descent = (0, n, s, pair.difference_support(-n)[1], jnp.zeros(s.shape, int))
     _, n, s, point, _ = jax.lax.while_loop(
         lambda state: (state[0] < max_steps) & jnp.any(state[4] < len(shifts)),
         step,

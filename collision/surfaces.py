@@ -1,10 +1,9 @@
 """Local geometry of a core's surface: curvature and flat directions at a point."""
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import DTypeLike
 from jaxtyping import Float
 
 from posewise.compilation.arrays import Array
@@ -37,7 +36,7 @@ def surface_geometry(
     zero = jnp.zeros((3, *m.shape), m.dtype)
     axes = np.eye(3, dtype=m.dtype)[..., None]
 
-    def is_flat_axis(half):
+    def is_flat_axis(half: Array) -> jax.Array:
         # at an end of an edge, the point could slide off
         return (jnp.abs(m) <= max_cosine) & (jnp.abs(x) < half * (1 - 1e-6))
 
@@ -66,7 +65,7 @@ def surface_geometry(
     raise TypeError(f"{type(core).__name__} has no surface.")
 
 
-def _first_two_axes(on: Array, dtype: Any) -> FlatDirections:
+def _first_two_axes(on: Array, dtype: DTypeLike) -> FlatDirections:
     """Return the first two of the three axes for which `on` holds."""
     x, y, z = jnp.unstack(on)
     first = jnp.stack([x, y & ~x, z & ~(x | y)])
@@ -75,7 +74,7 @@ def _first_two_axes(on: Array, dtype: Any) -> FlatDirections:
 
 
 def _face_directions(
-    vertices: Array, m: Vectors, x: Vectors, max_cosine: Any
+    vertices: Array, m: Vectors, x: Vectors, max_cosine: Array | float
 ) -> FlatDirections:
     """Return directions that span the vertices of a hull that are extreme along m."""
     along = dot(vertices, m)
@@ -83,7 +82,7 @@ def _face_directions(
     extreme = along >= jnp.max(along, 0) - max_cosine * extent
     away = jnp.where(extreme[:, None], vertices - x, 0.0)
 
-    def vertex_of_max(v, key):
+    def vertex_of_max(v: Array, key: Array) -> jax.Array:
         return jnp.take_along_axis(v, jnp.argmax(key, 0)[None, None], 0)[0]
 
     first = vertex_of_max(away, dot(away, away))
@@ -174,4 +173,5 @@ def _invert(M: Float[Array, "n n pairs"]) -> jax.Array:
 
     eye = jnp.broadcast_to(np.eye(n, dtype=M.dtype)[..., None], M.shape)
     A = jnp.concatenate([M, eye], 1)
-    return jax.lax.fori_loop(0, n, eliminate, A)[:, n:]
+    inverses: jax.Array = jax.lax.fori_loop(0, n, eliminate, A)[:, n:]
+    return inverses

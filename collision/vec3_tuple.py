@@ -85,7 +85,8 @@ def select(condition: Array, a: Vector, b: Vector) -> Vector:
 def norm(a: Vector) -> Scalar:
     """Return |a|, in NumPy for NumPy arrays, so that nothing is compiled for them."""
     square = dot(a, a)
-    return square.__array_namespace__().sqrt(square)
+    root: Scalar = square.__array_namespace__().sqrt(square)
+    return root
 
 
 def safe_norm(a: Vector) -> Scalar:
@@ -99,7 +100,8 @@ def safe_norm(a: Vector) -> Scalar:
 def max_component(a: Vector) -> Scalar:
     """Return the greatest component, in NumPy for NumPy arrays."""
     maximum = a[0].__array_namespace__().maximum
-    return maximum(maximum(a[0], a[1]), a[2])
+    greatest: Scalar = maximum(maximum(a[0], a[1]), a[2])
+    return greatest
 
 
 def unit(a: Vector) -> Vector:
@@ -152,11 +154,13 @@ def pairwise_reduce(combine: Callable[[Tree, Tree], Tree], x: Tree) -> Tree:
     """
     count = len(jax.tree.leaves(x)[0])
     if count == 1:
-        return jax.tree.map(lambda v: v[0], x)
+        first: Tree = jax.tree.map(lambda v: v[0], x)
+        return first
     half = count // 2
 
-    def half_from(k):
-        return jax.tree.map(lambda v: v[k : k + half], x)
+    def half_from(k: int) -> Tree:
+        part: Tree = jax.tree.map(lambda v: v[k : k + half], x)
+        return part
 
     reduced = pairwise_reduce(combine, combine(half_from(0), half_from(half)))
     if count % 2:

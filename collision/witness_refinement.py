@@ -6,8 +6,6 @@ curvature and flat directions. A step is accepted only if the separation along t
 normal, a lower bound of the distance, does not decrease.
 """
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -28,6 +26,13 @@ from .vec3_array import Matrix, Scalars, Vectors, dot, norm, rotate, rotate_back
 
 MAX_NEWTON_STEPS = 12
 """Number of Newton steps per pair."""
+
+
+_Refinement = tuple[
+    int | jax.Array, jax.Array, jax.Array, Vectors, Scalars, Vectors, Vectors
+]
+"""Number of steps; for each pair steps without gain, whether it is flat to the last
+tolerance, normal, separation and witness points."""
 
 
 def refine_witness_points(
@@ -57,7 +62,9 @@ def refine_witness_points(
     x_0, y_0 = x, y
     eye = np.eye(2, dtype=n.dtype)[..., None]
 
-    def on_surfaces(n: Vectors, x: Vectors, y: Vectors, flat: Array) -> Any:
+    def on_surfaces(
+        n: Vectors, x: Vectors, y: Vectors, flat: Array
+    ) -> tuple[Curvature, FlatDirections, Vectors, Curvature, FlatDirections, Vectors]:
         """Return the points that belong to n, slid along flats close to x and y."""
         W_a, E_a, x = _slide_witness(a, -n, x, flat)
         n_b, y_b = rotate_back(R, n), rotate_back(R, y - t)
@@ -67,7 +74,7 @@ def refine_witness_points(
     def in_tangents(T: Vectors, W: Curvature) -> Array:
         return dot(T[:, None], rotate(W, T))
 
-    def step(state: Any) -> Any:
+    def step(state: _Refinement) -> _Refinement:
         k, idle, plain, n, s, x_now, y_now = state
         # A direction that is nearly flat may be flat up to the error of n, or slightly
         # curved: tolerances are tried in turn.
@@ -85,8 +92,8 @@ def refine_witness_points(
         T_b = rotate_back(R, T)
         S = in_tangents(T, W_a) + in_tangents(T_b, W_b) + dot(n, apart) * eye
         F, residual = dot(T[:, None], E), dot(T, apart)
-        delta, slide = materialize(solve_saddle_system, S, F, residual, -level)
-        delta = combine(T, delta)
+        turn, slide = materialize(solve_saddle_system, S, F, residual, -level)
+        delta = combine(T, turn)
         turned = n + delta
         turned = turned / norm(turned)
         after = materialize(separation, turned)
@@ -114,12 +121,12 @@ def refine_witness_points(
         high = rotate(R, support_point(b, rotate_back(R, n))) + t
         return dot(n, low - high)
 
-    def is_going(state: Any) -> Array:
+    def is_going(state: _Refinement) -> jax.Array:
         k, idle = state[:2]
         return (k < MAX_NEWTON_STEPS) & jnp.any(idle < len(flat_cosines))
 
     zero = jnp.zeros(n.shape[1:], int)
-    begin = 0, zero, zero > 0, n, separation(n), x, y
+    begin: _Refinement = (0, zero, zero > 0, n, separation(n), x, y)
     n, s, x, y = jax.lax.while_loop(is_going, step, begin)[3:]
     # the rest of x - y beyond s n is an error of both points, half of each
     rest = (x - y) - s * n

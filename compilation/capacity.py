@@ -11,7 +11,7 @@ from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -194,7 +194,7 @@ def _largest(name: Hashable, need: Capacity) -> Capacity:
     return need
 
 
-def pad_rows(x: np.ndarray, count: int, value: Any = 0) -> np.ndarray:
+def pad_rows(x: np.ndarray, count: int, value: float = 0) -> np.ndarray:
     """Return an array with copies of a value after its rows, `count` rows in all."""
     padding = np.full((count - len(x), *x.shape[1:]), value)
     return np.concatenate([x, padding.astype(x.dtype)])

@@ -8,15 +8,18 @@ because XLA expands gathers and scatters into slow general loops there.
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar, TypeVarTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Int, PyTree, UInt
+from jaxtyping import Bool, Int, UInt
 
 from .arrays import Array
 from .materialize import materialize
+
+Arguments = TypeVarTuple("Arguments")
+T = TypeVar("T")
 
 MIN_ACCELERATOR_CHUNK = 32
 """Smallest chunk on accelerators [entries], where even a short step takes long.
@@ -29,12 +32,12 @@ Larger chunks take fewer steps, whose number dominates there, but more memory.
 
 
 def compute_where(
-    fn: Callable[..., PyTree],
+    fn: Callable[[*Arguments], T],
     mask: Bool[Array, " n"],
-    args: PyTree,
-    default: PyTree,
+    args: tuple[*Arguments],
+    default: T,
     chunk_size: int,
-) -> PyTree:
+) -> T:
     """Return `fn(*args)` where a mask holds, `default` elsewhere.
 
     The cost grows with the number of entries where the mask holds, and none of them is
@@ -49,14 +52,16 @@ def compute_where(
     """
     if len(mask) == 1:
         # XLA would move the work out of a loop, where it is done unconditionally
-        return jax.lax.cond(mask[0], lambda: fn(*args), lambda: default)
+        selected: T = jax.lax.cond(mask[0], lambda: fn(*args), lambda: default)
+        return selected
 
-    def evaluate_chunk(indices: Array, _: Array, results: PyTree) -> PyTree:
+    def evaluate_chunk(indices: Array, _: Array, results: T) -> T:
         select = partial(jax.tree.map, lambda x: gather(x, indices))
-        chunk = materialize(select, args)
-        return jax.tree.map(
+        chunk: tuple[*Arguments] = materialize(select, args)
+        written: T = jax.tree.map(
             lambda x, new: scatter_set(x, indices, new), results, fn(*chunk)
         )
+        return written
 
     return fold_chunks(compact(mask), chunk_size, evaluate_chunk, default)
 
@@ -103,8 +108,8 @@ def append(
     words = materialize(_pack_bits, padded.reshape(-1, 32))
 
     def visit(
-        s: tuple[Any, Any, CompactIndices],
-    ) -> tuple[Any, Any, CompactIndices]:
+        s: tuple[jax.Array, jax.Array, CompactIndices],
+    ) -> tuple[jax.Array, jax.Array, CompactIndices]:
         k, word, compacted = s
         # word & -word is the lowest set bit; one less has as many bits as its index
         lowest = jax.lax.population_count((word & -word) - 1)
@@ -131,9 +136,9 @@ def _pack_bits(mask: Bool[Array, "words 32"]) -> UInt[jax.Array, " words"]:
 def fold_chunks(
     compacted: CompactIndices,
     chunk_size: int,
-    body: Callable[[Array, Array, PyTree], PyTree],
-    init: PyTree,
-) -> PyTree:
+    body: Callable[[Array, Array, T], T],
+    init: T,
+) -> T:
     """Return the state after a function has processed all indices, chunk by chunk.
 
     Args:
@@ -151,7 +156,7 @@ def fold_chunks(
         wide = max(n // 16, MIN_ACCELERATOR_CHUNK)
         chunk_size = max(chunk_size, min(n, wide, MAX_ACCELERATOR_CHUNK))
 
-    def process(carry: Any) -> Any:
+    def process(carry: tuple[jax.Array, T]) -> tuple[jax.Array, T]:
         start, state = carry
         k = start + jnp.arange(chunk_size)
         chunk = gather(indices, jnp.minimum(k, count - 1))
@@ -208,7 +213,7 @@ def scatter_min(x: Array, indices: Int[Array, " k"], new: Array) -> jax.Array:
     """
     if jax.default_backend() == "cpu":
 
-        def keep_less(row: Array, new: Array) -> Array:
+        def keep_less(row: jax.Array, new: jax.Array) -> jax.Array:
             return jnp.where(new[:, :1] < row[:, :1], new, row)
 
         return _combine_rows(x, indices, new, keep_less)
@@ -220,7 +225,10 @@ def scatter_min(x: Array, indices: Int[Array, " k"], new: Array) -> jax.Array:
 
 
 def _combine_rows(
-    x: Array, indices: Array, new: Array, combine: Callable[..., Any]
+    x: Array,
+    indices: Array,
+    new: Array,
+    combine: Callable[[jax.Array, jax.Array], jax.Array],
 ) -> jax.Array:
     """Return x with its rows combined with new ones, one after the other on CPUs."""
     if jax.default_backend() != "cpu":
@@ -228,9 +236,12 @@ def _combine_rows(
         return rows.add(new) if combine is jnp.add else rows.set(new)
 
     # sequential, so that repeated indices see the rows written before
-    def combine_one(i: Any, x: jax.Array) -> jax.Array:
+    def combine_one(i: jax.Array, x: jax.Array) -> jax.Array:
         index = dynamic_row(indices, i)
         row = combine(dynamic_row(x, index)[None], dynamic_row(new, i)[None])
         return update_slice(x, row, index)
 
-    return jax.lax.fori_loop(0, len(indices), combine_one, jnp.asarray(x))
+    combined: jax.Array = jax.lax.fori_loop(
+        0, len(indices), combine_one, jnp.asarray(x)
+    )
+    return combined

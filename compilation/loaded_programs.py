@@ -11,6 +11,7 @@ from threading import Lock
 from typing import Any, Protocol, runtime_checkable
 
 import jax
+from jaxtyping import PyTree
 
 MAX_PROGRAMS = 64
 """Number of values of the static arguments of a function whose programs are kept, the
@@ -65,7 +66,7 @@ LOADED_PROGRAMS = LoadedPrograms()
 class CompiledFunction(Protocol):
     """A function of arrays with a program for each of their structures and shapes."""
 
-    def __call__(self, *args: Any) -> Any: ...
+    def __call__(self, *args: PyTree) -> Any: ...
 
     def num_compilations(self) -> int:
         """Return the number of programs that have been compiled or read."""
@@ -87,7 +88,7 @@ class JittedFunction:
         self.jitted: Any = jitted
         self.num_dropped = 0
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: PyTree) -> Any:
         LOADED_PROGRAMS.use(self, self._clear)
         if self.jitted._cache_size() > MAX_JITTED_SHAPES:
             self._clear()

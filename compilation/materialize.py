@@ -7,16 +7,18 @@ before it fuses.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import TypeVar, TypeVarTuple
 
 import jax
-from jaxtyping import PyTree
 
 from . import private_jax
 from .plain_jit import uses_plain_jit
 
+Arguments = TypeVarTuple("Arguments")
+T = TypeVar("T")
 
-def materialize(fn: Callable[..., Any], *args: PyTree) -> Any:
+
+def materialize(fn: Callable[[*Arguments], T], *args: *Arguments) -> T:
     """Return `fn(*args)`, as arrays that are stored before anything reads them."""
     if jax.default_backend() != "cpu" or uses_plain_jit():
         return fn(*args)
@@ -24,4 +26,5 @@ def materialize(fn: Callable[..., Any], *args: PyTree) -> Any:
     # A call that may not be inlined cannot be fused with its users. XLA reads the
     # attribute on one result of the call as that of the whole call.
     out[0] = private_jax.set_xla_metadata(out[0], inlineable="false")
-    return jax.tree.unflatten(tree, out)
+    stored: T = jax.tree.unflatten(tree, out)
+    return stored

@@ -1,7 +1,7 @@
 """The one function by which posewise compiles its programs."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, ParamSpec, Protocol, TypeVar, cast
+from typing import Any, ParamSpec, Protocol, TypeVar, cast, runtime_checkable
 
 from .plain_jit import PlainJit, uses_plain_jit
 from .single_kernel import StaticJit
@@ -10,6 +10,7 @@ P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
 
 
+@runtime_checkable
 class CompiledProgram(Protocol[P, R_co]):
     """A compiled function, with the signature of the function."""
 

@@ -130,9 +130,10 @@ class CachedFunction:
             name = fingerprint((self.identity, key, _environment()))
         except NotFingerprintable:
             with compiling(self._reason()):
-                return self.jitted.lower(*args).compile()
+                compiled: Callable[..., Any] = self.jitted.lower(*args).compile()
+                return compiled
         file = self.folder / f"{name}.program"
-        run = _load(file, _client_of(args))
+        run: Callable[..., Any] | None = _load(file, _client_of(args))
         if run is None:
             options: dict[str, str | bool] = {CACHE_SALT_OPTION: uuid4().hex}
             with compiling(self._reason()):

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import jax
 from jaxtyping import PyTree
 
+from .arrays import Array
 from .packed_pytree import pack, unpack
 from .single_kernel import is_in_parts, subprogram
 
@@ -30,7 +31,7 @@ The program is neither differentiated nor mapped after that.
 class SharedFunction:
     """A function of batches whose entries do not depend on each other."""
 
-    fn: Callable[..., tuple[jax.Array, ...]]
+    fn: Callable[..., tuple[Array, ...]]
     """From pytrees of arrays with a leading axis of one length to arrays with it."""
     key: Callable[..., Hashable]
     """Returns what arguments must have in common to be joined."""
@@ -39,7 +40,8 @@ class SharedFunction:
 
     def __call__(self, *args: PyTree) -> tuple[jax.Array, ...]:
         leaves, tree = jax.tree.flatten(args)
-        return _named_call(self, tree)(*leaves)
+        results: tuple[jax.Array, ...] = _named_call(self, tree)(*leaves)
+        return results
 
 
 _named_calls: dict[str, tuple[SharedFunction, Any]] = {}
@@ -48,7 +50,7 @@ _named_calls: dict[str, tuple[SharedFunction, Any]] = {}
 
 @cache
 def _named_call(function: SharedFunction, tree: Any) -> Callable[..., Any]:
-    def call(*leaves: jax.Array) -> tuple[jax.Array, ...]:
+    def call(*leaves: jax.Array) -> tuple[Array, ...]:
         return function.fn(*jax.tree.unflatten(tree, leaves))
 
     call.__name__ = f"{function.fn.__name__}_{len(_named_calls)}"
@@ -56,7 +58,9 @@ def _named_call(function: SharedFunction, tree: Any) -> Callable[..., Any]:
     return jax.jit(call)
 
 
-def evaluate_together(calls: Sequence[tuple[Callable[..., Any], tuple]]) -> list[Any]:
+def evaluate_together(
+    calls: Sequence[tuple[Callable[..., Any], tuple[Any, ...]]],
+) -> list[Any]:
     """Return `fn(*args)` for each call, as subprograms that have shared calls together.
 
     A shared call in a loop, or one that depends on the result of another, stays where

@@ -16,6 +16,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.extend.core import Jaxpr, JaxprEqn
 from jaxtyping import PyTree
 
 from . import private_jax
@@ -244,7 +245,7 @@ def _use_all_inputs(inputs: Sequence[jax.Array], results: Sequence[Any]) -> list
     return [first, *results[1:]]
 
 
-def is_single_kernel_compatible(jaxpr: Any) -> bool:
+def is_single_kernel_compatible(jaxpr: Jaxpr) -> bool:
     """Whether a program can be compiled as one kernel."""
     return {eqn.primitive.name for eqn in _all_equations(jaxpr)} <= SUPPORTED_PRIMITIVES
 
@@ -262,10 +263,11 @@ def _opaque_false(inputs: Sequence[jax.Array]) -> jax.Array:
         high = jnp.finfo(a.dtype).max if floats else jnp.iinfo(a.dtype).max
         first = jax.lax.slice(a.reshape(-1), (0,), (1,))
         odd = odd & (first == np.asarray(high // 7 * 5, a.dtype))
-    return odd[0]
+    is_odd: jax.Array = odd[0]
+    return is_odd
 
 
-def _all_equations(jaxpr: Any) -> Iterator[Any]:
+def _all_equations(jaxpr: Jaxpr) -> Iterator[JaxprEqn]:
     """Yield the equations of a program and of all programs within it."""
     for eqn in jaxpr.eqns:
         yield eqn

@@ -58,12 +58,13 @@ class TracedFunction:
 
     def __call__(self, *args: PyTree) -> jax.Array:
         """Compute the function of arguments of the same shapes and types."""
-        return jaxpr_as_fun(self.jaxpr)(*jax.tree.leaves(args))[0]
+        result: jax.Array = jaxpr_as_fun(self.jaxpr)(*jax.tree.leaves(args))[0]
+        return result
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of the result."""
-        return tuple(self.jaxpr.out_avals[0].shape)  # type: ignore[attr-defined]
+        return tuple(self.jaxpr.out_avals[0].shape)
 
     def __fingerprint__(self) -> tuple[Any, ...]:
         return self.digest, self.opaque
@@ -100,7 +101,8 @@ def _trace_context() -> Callable[[object], AbstractContextManager[Any]]:
     It is made when it is first needed, since functions compiled before are compiled
     again then.
     """
-    return jax.make_user_context()
+    context: Callable[[object], AbstractContextManager[Any]] = jax.make_user_context()
+    return context
 
 
 def _read(

@@ -32,7 +32,7 @@ from .evaluate import evaluate_symbol, linearize
 from .linearized_feature import FeatureInputs
 from .pairs.tables import on_nodes
 from .scaling import apply_scale_and_target_to_linearization
-from .symbol import PERIOD, Symbol
+from .symbol import PERIOD, Arrays, Symbol, TracedArrays
 from .symbol_kinds import uses_kinematics
 
 MAX_SYMBOLS = 512
@@ -77,7 +77,8 @@ class BoundFeature:
     @property
     def dim(self) -> int:
         """Return the number of rows after scaling."""
-        return self.scale.shape[0]
+        dim: int = self.scale.shape[0]
+        return dim
 
 
 @lru_cache(maxsize=MAX_SYMBOLS)
@@ -88,7 +89,13 @@ def compiled_linearization(symbol: Symbol, order: int) -> Callable[..., Any]:
     slice and frame (force, moment).
     """
 
-    def run(x, params, scale, target, K):
+    def run(
+        x: FeatureInputs,
+        params: TracedArrays,
+        scale: Array,
+        target: Array,
+        K: Kinematics | None,
+    ) -> jax.Array:
         # Bound features hold 64-bit NumPy arrays; the program runs in JAX's precision.
         dtype = jnp.result_type(float)
         x = FeatureInputs(*(jnp.asarray(a, dtype) for a in x))
@@ -125,7 +132,7 @@ def assemble_jacobian(
     K: Kinematics = C.tree.model.kinematics
     slices, rows = len(Q), len(derivatives)
     if g.symbol.takes_joints:
-        J = np.zeros((slices, rows, K.nq))
+        J: np.ndarray = np.zeros((slices, rows, K.nq))
         dq = derivatives.reshape(rows, slices, len(g.coordinates))
         J[:, :, g.coordinates] = dq.swapaxes(0, 1)
         return coordinates_to_tangent(K.tree, Q, J) if coordinates != "q" else J
@@ -137,10 +144,12 @@ def assemble_jacobian(
     # masked; a dof that moves several of the feature's frames adds up their parts.
     moves = K.tree.node_dof_mask if g.symbol.reads_nodes else K.dof_mask[g.frames]
     J = fold_dofs(K, (J * moves[:, None]).sum(1))
-    return tangent_to_coordinates(K.tree, Q, J) if coordinates == "q" else J
+    if coordinates == "q":
+        J = tangent_to_coordinates(K.tree, Q, J)
+    return J
 
 
-def infer_dim(symbol: Symbol, m: int, n: int, params: dict, C: Config) -> int:
+def infer_dim(symbol: Symbol, m: int, n: int, params: Arrays, C: Config) -> int:
     """Return the number of rows, found by tracing the function once for its inputs."""
     if uses_kinematics(symbol):
         return _traced_dim(symbol, m, n, params, C.kinematics().for_programs())
@@ -150,14 +159,18 @@ def infer_dim(symbol: Symbol, m: int, n: int, params: dict, C: Config) -> int:
 
 @lru_cache(maxsize=MAX_SYMBOLS)
 def _known_dim(
-    symbol: Symbol, m: int, n: int, shapes: tuple[tuple[str, Any], ...]
+    symbol: Symbol, m: int, n: int, shapes: tuple[tuple[str, jax.ShapeDtypeStruct], ...]
 ) -> int:
     """Return the number of rows for params of some shapes."""
     return _traced_dim(symbol, m, n, dict(shapes), None)
 
 
 def _traced_dim(
-    symbol: Symbol, m: int, n: int, params: dict, K: Kinematics | None
+    symbol: Symbol,
+    m: int,
+    n: int,
+    params: Mapping[str, np.ndarray | jax.ShapeDtypeStruct],
+    K: Kinematics | None,
 ) -> int:
     k = symbol.window + 1
     eye = np.broadcast_to(np.eye(3), (k, m, 3, 3))

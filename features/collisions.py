@@ -16,7 +16,9 @@ from posewise.robots.kinematics.tree import KinematicTree
 from posewise.robots.typing import FrameName
 from posewise.robots.world.frame import Frame
 
+from .pair_types import PairTypes
 from .pairs.nearest import (
+    PairFunction,
     nearest_bodies,
     pair_symbol,
     signs_of_ends,
@@ -30,11 +32,10 @@ from .pairs.tables import (
     MIN_NAMED_SIZE,
     MIN_WORLD_SIZE,
     FramePairTable,
-    PairTypes,
     table_of_frames,
 )
 from .safe_math import subgradient_weights
-from .symbol import Resolved, Symbol
+from .symbol import Resolved, Symbol, TracedArrays, ValueAndWrenches
 from .symbol_kinds import WorldSymbol
 
 MAX_COLLISION_SLACK = 0.03
@@ -192,7 +193,7 @@ def _pair_margins(
 
 
 def _resolve_pairs(
-    fn: Callable[..., jax.Array],
+    fn: PairFunction,
     name: str,
     dim: int | None,
     C: Config,
@@ -225,7 +226,7 @@ def pair_rows_symbol(
 
 
 def _pairs_symbol(
-    fn: Callable[..., jax.Array],
+    fn: PairFunction,
     name: str,
     dim: int | None,
     table: FramePairTable,
@@ -269,31 +270,46 @@ def _pairs_symbol(
 
 
 # A named function, because each new lambda would be a new key of `pair_symbol`.
-def _identity(params: dict) -> dict:
+def _identity(params: TracedArrays) -> TracedArrays:
     return params
 
 
-def _linearize_sum(types, R, p, params):
+def _linearize_sum(
+    types: PairTypes, R: jax.Array, p: jax.Array, params: TracedArrays
+) -> ValueAndWrenches:
     if "smoothing" in params:
         return vmap_instances(_sum_of_all_pairs, types, R, p, params)
-    return _sum_of_near_pairs(types, R, p, params)
+    linearized: ValueAndWrenches = _sum_of_near_pairs(types, R, p, params)
+    return linearized
+
+
+_PairInputs = tuple[jax.Array, jax.Array, TracedArrays]
+"""R, p and params."""
 
 
 # The loop over near pairs has a length that depends on data, so that JAX cannot
 # differentiate it in reverse. Derivatives go through the sum of all pairs, which has
 # the same value.
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
-def _sum_of_near_pairs(types, R, p, params):
+def _sum_of_near_pairs(
+    types: PairTypes, R: jax.Array, p: jax.Array, params: TracedArrays
+) -> ValueAndWrenches:
     ((y, wrench),) = sum_near_pairs((types,), [PairSumBatch(R, p, params)])
     return y[..., None], wrench[..., None, :, :3], wrench[..., None, :, 3:]
 
 
 @_sum_of_near_pairs.defjvp
-def _sum_of_near_pairs_jvp(types, primals, tangents):
-    return jax.jvp(partial(vmap_instances, _sum_of_all_pairs, types), primals, tangents)
+def _sum_of_near_pairs_jvp(
+    types: PairTypes, primals: _PairInputs, tangents: _PairInputs
+) -> tuple[ValueAndWrenches, ValueAndWrenches]:
+    sum_all = partial(vmap_instances, _sum_of_all_pairs, types)
+    y, dy = jax.jvp(sum_all, primals, tangents)
+    return y, dy
 
 
-def _sum_of_all_pairs(types, R, p, params):
+def _sum_of_all_pairs(
+    types: PairTypes, R: jax.Array, p: jax.Array, params: TracedArrays
+) -> ValueAndWrenches:
     margin, slack = params["margin"], params["slack"]
     counts = margin > -jnp.inf
     near = nearest_bodies(
@@ -312,7 +328,7 @@ def _sum_of_all_pairs(types, R, p, params):
 
 
 def accumulated_collisions(
-    types: PairTypes, R: jax.Array, p: jax.Array, params: dict
+    types: PairTypes, R: jax.Array, p: jax.Array, params: TracedArrays
 ) -> jax.Array:
     """Sum over all pairs that can collide of max(0, margin - distance) [m].
 
@@ -323,7 +339,9 @@ def accumulated_collisions(
     return _linearize_sum(types, R, p, params)[0]
 
 
-def _linearize_rows(types, R, p, params):
+def _linearize_rows(
+    types: PairTypes, R: jax.Array, p: jax.Array, params: TracedArrays
+) -> ValueAndWrenches:
     margin = params["margin"]
     counts = margin > -jnp.inf
     near = nearest_bodies(types, R, p, params, margin + EXACT_ROW_RANGE)
@@ -340,7 +358,7 @@ _LINEARIZE_ROWS = partial(vmap_instances, _linearize_rows)
 
 
 def collision_rows(
-    types: PairTypes, R: jax.Array, p: jax.Array, params: dict
+    types: PairTypes, R: jax.Array, p: jax.Array, params: TracedArrays
 ) -> jax.Array:
     """For each pair that can collide, margin - distance [m]: an inequality.
 

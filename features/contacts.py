@@ -158,8 +158,8 @@ def resolve_force(C: Config, frames: Sequence[FrameName]) -> Resolved:
 
 
 def contact_law_resolver(
-    fn: Callable[..., Any], name: str, dim: int, unit: str, window: int = 0
-) -> Any:
+    fn: Callable[..., jax.Array], name: str, dim: int, unit: str, window: int = 0
+) -> Callable[..., Resolved]:
     """Return the function that resolves a contact law for a pair of named frames."""
 
     def resolve(
@@ -230,7 +230,7 @@ def _has_surface(C: Config, frame: str) -> bool:
 # symbol: without this cache each bind would compile again.
 @lru_cache(maxsize=512)
 def _law_symbol(
-    fn: Callable[..., Any],
+    fn: Callable[..., jax.Array],
     name: str,
     parts: PartsOfPair,
     dim: int,
@@ -239,13 +239,16 @@ def _law_symbol(
 ) -> Symbol:
     def still(*poses: Pose, **params: Any) -> jax.Array:
         push = _contact_state(parts, poses, params)
-        return params["active"] * fn(push, *_friction_argument(params))
+        y: jax.Array = params["active"] * fn(push, *_friction_argument(params))
+        return y
 
     def moving(
         old: PoseTuple, new: PoseTuple, *, tau: jax.Array, **params: Any
     ) -> jax.Array:
         push = _contact_state(parts, new, params)
-        return params["active"] * fn(push, old[:2], tau, *_friction_argument(params))
+        friction = _friction_argument(params)
+        y: jax.Array = params["active"] * fn(push, old[:2], tau, *friction)
+        return y
 
     run = moving if window else still
     return PoseSymbol(run, name, frames=(2, 2), dim=dim, unit=unit, window=window)

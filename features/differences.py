@@ -23,7 +23,9 @@ def differentiate_coefficients(
     order: int, tau: Float[jax.Array, "n steps"]
 ) -> Float[jax.Array, "n slices steps"]:
     """Return the derivatives of `difference_coefficients` by durations of steps."""
-    return jax.vmap(jax.jacfwd(partial(_stacked_coefficients, order)))(tau)
+    differentiate = jax.vmap(jax.jacfwd(partial(_stacked_coefficients, order)))
+    derivatives: jax.Array = differentiate(tau)
+    return derivatives
 
 
 def _stacked_coefficients(order: int, tau: jax.Array) -> jax.Array:

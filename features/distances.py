@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -14,20 +13,22 @@ from posewise.robots.contact.body_table import solid_frame
 from posewise.robots.errors import ConfigError
 from posewise.robots.typing import FrameName
 
+from .pair_types import PairTypes
 from .pairs.nearest import (
+    PairFunction,
     nearest_bodies,
     pair_symbol,
     smoothing_params,
     vmap_instances,
     wrench_of_distance,
 )
-from .pairs.tables import MIN_NAMED_SIZE, PairTypes, table_of_frames
-from .symbol import Resolved
+from .pairs.tables import MIN_NAMED_SIZE, table_of_frames
+from .symbol import Resolved, TracedArrays, ValueAndWrenches
 
 
 def distance_resolver(
-    fn: Callable[..., Any], name: str, dim: int, unit: str, ends: tuple
-) -> Callable[..., Any]:
+    fn: PairFunction, name: str, dim: int, unit: str, ends: Sequence[tuple[int, int]]
+) -> Callable[..., Resolved]:
     """Return the function that resolves a symbol of distances of named frames.
 
     Args:
@@ -62,14 +63,17 @@ def distance_resolver(
 
 
 def _nearest_contact(
-    types: PairTypes, R: jax.Array, p: jax.Array, params: dict
+    types: PairTypes, R: jax.Array, p: jax.Array, params: TracedArrays
 ) -> Contact:
     """Return the contact of the nearest bodies of each pair."""
     near = nearest_bodies(types, R, p, params)
-    return jax.tree.map(near.weighted_mean, near.contacts)
+    nearest: Contact = jax.tree.map(near.weighted_mean, near.contacts)
+    return nearest
 
 
-def _linearize_neg_distance(types, R, p, params):
+def _linearize_neg_distance(
+    types: PairTypes, R: jax.Array, p: jax.Array, params: TracedArrays
+) -> ValueAndWrenches:
     near = nearest_bodies(types, R, p, params)
     return -near.distance, *wrench_of_distance(
         near, -jnp.ones_like(near.distance), params, len(p)
@@ -81,16 +85,16 @@ def _linearize_neg_distance(types, R, p, params):
 _LINEARIZE_NEG_DISTANCE = partial(vmap_instances, _linearize_neg_distance)
 
 
-def _as_pair_sum(params: dict) -> dict:
+def _as_pair_sum(params: TracedArrays) -> TracedArrays:
     """Return the params of a sum over one pair, with an infinite slack.
 
     Such a sum is the overlap, or minus the gap however wide it is: minus the distance.
     """
-    return params | {"slack": jnp.full_like(params["margin"][..., 0], jnp.inf)}
+    return {**params, "slack": jnp.full_like(params["margin"][..., 0], jnp.inf)}
 
 
 def neg_distance(
-    types: PairTypes, R: jax.Array, p: jax.Array, params: dict
+    types: PairTypes, R: jax.Array, p: jax.Array, params: TracedArrays
 ) -> jax.Array:
     """Minus the signed distance of two frames [m]; positive in penetration.
 
@@ -100,28 +104,38 @@ def neg_distance(
     return -nearest_bodies(types, R, p, params).distance
 
 
-def vector(types: PairTypes, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
+def vector(
+    types: PairTypes, R: jax.Array, p: jax.Array, params: TracedArrays
+) -> jax.Array:
     """Vector from the second witness point to the first, in the world [m]."""
     out = _nearest_contact(types, R, p, params)
     return (out.distance[:, None] * out.normal)[0]
 
 
-def normal(types: PairTypes, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
+def normal(
+    types: PairTypes, R: jax.Array, p: jax.Array, params: TracedArrays
+) -> jax.Array:
     """Unit normal from the second frame to the first, in the world."""
     return _nearest_contact(types, R, p, params).normal[0]
 
 
-def point_1(types: PairTypes, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
+def point_1(
+    types: PairTypes, R: jax.Array, p: jax.Array, params: TracedArrays
+) -> jax.Array:
     """Witness point on the first frame's surface, in the world [m]."""
     return _nearest_contact(types, R, p, params).point_a[0]
 
 
-def point_2(types: PairTypes, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
+def point_2(
+    types: PairTypes, R: jax.Array, p: jax.Array, params: TracedArrays
+) -> jax.Array:
     """Witness point on the second frame's surface, in the world [m]."""
     return _nearest_contact(types, R, p, params).point_b[0]
 
 
-def _core_vectors(types, R, p, params) -> jax.Array:
+def _core_vectors(
+    types: PairTypes, R: jax.Array, p: jax.Array, params: TracedArrays
+) -> jax.Array:
     """Return the vector between the cores' witness points, radii left out, per pair."""
     near = nearest_bodies(types, R, p, params)
     # The distance of the cores is that of the surfaces plus both radii. The surfaces'
@@ -131,22 +145,25 @@ def _core_vectors(types, R, p, params) -> jax.Array:
     return near.weighted_mean(length[..., None] * near.contacts.normal)
 
 
-def oppose(types: PairTypes, R: jax.Array, p: jax.Array, params: dict) -> jax.Array:
+def oppose(
+    types: PairTypes, R: jax.Array, p: jax.Array, params: TracedArrays
+) -> jax.Array:
     """Sum of the vectors from an object's core to those of two fingers [m].
 
     Frames: finger, finger, object. Zero where the fingers stand opposite each other.
     """
     first, second = _core_vectors(types, R, p, params)
-    return first + second
+    total: jax.Array = first + second
+    return total
 
 
 def oppose_central(
-    types: PairTypes, R: jax.Array, p: jax.Array, params: dict
+    types: PairTypes, R: jax.Array, p: jax.Array, params: TracedArrays
 ) -> jax.Array:
     """Rows of `oppose`; then 0.01 times the misalignment of fingers and object."""
     first, second = _core_vectors(types, R, p, params)
 
-    def direction(v):
+    def direction(v: jax.Array) -> jax.Array:
         square = jnp.sum(v * v)
         length = jnp.sqrt(jnp.where(square > 0, square, 1.0))
         return v / (jnp.where(square > 0, length, 0.0) + 1e-3)

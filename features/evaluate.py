@@ -23,7 +23,7 @@ from .differences import backward_difference
 from .linearized_feature import FeatureInputs, LinearizedFeature
 from .pairs.sums import PairSumBatch, sum_near_pairs
 from .scaling import apply_scale_and_target
-from .symbol import PERIOD, Symbol
+from .symbol import PERIOD, Symbol, TracedArrays
 from .symbol_kinds import StackSymbol
 
 
@@ -49,7 +49,7 @@ def evaluate_symbol(
     symbol: Symbol,
     order: int,
     x: FeatureInputs,
-    params: dict,
+    params: TracedArrays,
     K: Kinematics | None = None,
 ) -> Float[jax.Array, " rows"]:
     """Return φ of the given order, before target and scale, as plain JAX."""
@@ -72,7 +72,7 @@ def linearize(
     symbol: Symbol,
     order: int,
     x: FeatureInputs,
-    params: dict,
+    params: TracedArrays,
     K: Kinematics | None = None,
 ) -> LinearizedFeature:
     """Return φ of the given order with its wrenches, before target and scale."""
@@ -84,7 +84,7 @@ def linearize_batch(
     symbol: Symbol,
     order: int,
     x: FeatureInputs,
-    params: dict,
+    params: TracedArrays,
     params_axis: int | None,
     K: Kinematics | None = None,
 ) -> LinearizedFeature:
@@ -101,7 +101,9 @@ def linearize_batch(
     wrenches = symbol.value_and_wrenches if isinstance(symbol, StackSymbol) else None
     if wrenches is None or order:
 
-        def differentiate(x: FeatureInputs, params: dict) -> tuple[jax.Array, ...]:
+        def differentiate(
+            x: FeatureInputs, params: TracedArrays
+        ) -> tuple[jax.Array, ...]:
             return _differentiate(symbol, order, x, params, K)
 
         batch = jax.vmap(differentiate, (0, params_axis))(x, params)
@@ -119,7 +121,9 @@ def is_pair_sum(symbol: Symbol, order: int, params: Container[str]) -> bool:
 
 @full_matmul_precision
 def linearize_pair_sums(
-    symbols: tuple[Symbol, ...], inputs: Sequence[FeatureInputs], params: Sequence[dict]
+    symbols: tuple[Symbol, ...],
+    inputs: Sequence[FeatureInputs],
+    params: Sequence[TracedArrays],
 ) -> list[LinearizedFeature]:
     """Return φ with its wrenches for symbols that are sums over pairs.
 
@@ -160,7 +164,11 @@ def _pair_sums_jvp(symbols: tuple[Symbol, ...], primals: Any, tangents: Any) -> 
 
 
 def _differentiate(
-    symbol: Symbol, order: int, x: FeatureInputs, params: dict, K: Kinematics | None
+    symbol: Symbol,
+    order: int,
+    x: FeatureInputs,
+    params: TracedArrays,
+    K: Kinematics | None,
 ) -> tuple[jax.Array, ...]:
     """Return φ, and its derivatives (rows, slices, …) with respect to its inputs."""
     # Reverse mode, since features have few rows and many inputs (Griewank and Walther
@@ -187,15 +195,16 @@ def _differentiate(
         weighted = (a * b for a, b in zip(by_slice, weights, strict=True))
         return jnp.tensordot(c, y, 1), *weighted
 
-    def combine(a):
+    def combine(a: jax.Array) -> jax.Array:
         """Add up the derivatives of windows that overlap, on all slices."""
         no_pad = [(0, 0)] * (a.ndim - 3)
         # The transpose of taking the slices s, …, s + w: zeros on the s slices before
         # them and the d - s after.
-        padded = [
+        padded: list[Any] = [
             jnp.pad(c[s] * a[s], [(0, 0), (s, d - s), *no_pad]) for s in range(d + 1)
         ]
-        return sum(padded)
+        total: jax.Array = sum(padded)
+        return total
 
     return jnp.tensordot(c, y, 1), *map(combine, slopes)
 
@@ -205,7 +214,7 @@ def linearize_per_coordinate(
     symbol: Symbol,
     order: int,
     x: FeatureInputs,
-    params: dict,
+    params: TracedArrays,
     params_axis: int | None,
     scale: Float[jax.Array, "n rows"],
     target: Float[jax.Array, "n rows"],
@@ -234,7 +243,9 @@ def linearize_per_coordinate(
     # (Curtis, Powell and Reid 1974); here these are all coordinates of a slice.
     slices = jnp.eye(x.q.shape[1], dtype=x.q.dtype)
 
-    def linearize_one(x: FeatureInputs, params: dict) -> tuple[jax.Array, jax.Array]:
+    def linearize_one(
+        x: FeatureInputs, params: TracedArrays
+    ) -> tuple[jax.Array, jax.Array]:
         def fn(q: jax.Array) -> jax.Array:
             return evaluate_symbol(symbol, order, x._replace(q=q), params, K)
 
@@ -256,7 +267,7 @@ def differentiate_by_durations(
     symbol: Symbol,
     order: int,
     x: FeatureInputs,
-    params: dict,
+    params: TracedArrays,
     params_axis: int | None,
     scale: Float[jax.Array, "*n_out_and_rows"],
     target: Float[jax.Array, "n rows"],
@@ -268,10 +279,15 @@ def differentiate_by_durations(
     """
 
     def rows(
-        tau: jax.Array, x: FeatureInputs, params: dict, scale: Any, target: Any
+        tau: jax.Array,
+        x: FeatureInputs,
+        params: TracedArrays,
+        scale: jax.Array,
+        target: jax.Array,
     ) -> jax.Array:
         y = evaluate_symbol(symbol, order, x._replace(tau=tau), params, K)
         return apply_scale_and_target(symbol, y, scale, target)[0]
 
     differentiate = jax.vmap(jax.jacfwd(rows), (0, 0, params_axis, 0, 0))
-    return differentiate(x.tau, x, params, scale, target)
+    derivatives: jax.Array = differentiate(x.tau, x, params, scale, target)
+    return derivatives

@@ -121,7 +121,7 @@ def motion_bound_params(
 
 def transition_velocity(
     old: JointValues, new: JointValues, *, tau: Float[jax.Array, ""]
-):
+) -> JointValues:
     """Velocity of the coordinates between two slices [rad/s, m/s]."""
     return (new - old) / tau
 
@@ -132,7 +132,7 @@ def transition_acceleration(
     new: JointValues,
     *,
     tau: Float[jax.Array, "2"],
-):
+) -> JointValues:
     """Acceleration of the coordinates over three slices [rad/s², m/s²]."""
     # The two velocities are those in the middles of their steps, which are the mean of
     # both steps apart; so steps may have different lengths.
@@ -165,7 +165,8 @@ def quaternion_norms(q: JointValues) -> jax.Array:
 def limited_coordinates(C: Config, frames: Sequence[str]) -> np.ndarray:
     """Return the coordinates with limits, of the named joints or of all joints."""
     chosen = C.coordinates(frames or C.joint_names)
-    return chosen[np.isfinite(C.limits[:, chosen]).any(0)]
+    limited: np.ndarray = chosen[np.isfinite(C.limits[:, chosen]).any(0)]
+    return limited
 
 
 def joint_limit_params(
@@ -179,7 +180,8 @@ def joint_limit_params(
 def speed_limited_coordinates(C: Config, frames: Sequence[str]) -> np.ndarray:
     """Return the coordinates with a speed limit, of the named joints or of all."""
     chosen = C.coordinates(frames or C.joint_names)
-    return chosen[np.isfinite(C.max_velocity[chosen])]
+    limited: np.ndarray = chosen[np.isfinite(C.max_velocity[chosen])]
+    return limited
 
 
 def velocity_limit_params(

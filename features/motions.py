@@ -33,7 +33,8 @@ def angular_velocity(
     # Unlike the logarithm, this is linear in each quaternion, so its derivatives have
     # no singularity at rest; it differs from θ / tau by θ³ / 24 tau.
     a, b = old[0].quaternion, new[0].quaternion
-    return 2 * quat_multiply(b - a, quat_conjugate(a))[1:] / tau
+    velocity: Vector = 2 * quat_multiply(b - a, quat_conjugate(a))[1:] / tau
+    return velocity
 
 
 def linear_angular_velocity(

@@ -40,7 +40,8 @@ def quaternion_diff(a: Pose, b: Pose) -> Quaternion:
 
 def quaternion_rel(a: Pose, b: Pose) -> Quaternion:
     """Orientation of `a` expressed in `b`."""
-    return quat_multiply(quat_conjugate(b.quaternion), a.quaternion)
+    relative: Quaternion = quat_multiply(quat_conjugate(b.quaternion), a.quaternion)
+    return relative
 
 
 def euler_xyz(a: Pose, b: Pose) -> Float[jax.Array, "3"]:

@@ -31,7 +31,8 @@ def above_box(
     h is the half size minus the corner radius and the margin; the height is free.
     """
     p = position_rel(a, b)[:2]
-    return jnp.concatenate([p, -p]) + footprint_offset(half, margin)
+    rows: jax.Array = jnp.concatenate([p, -p]) + footprint_offset(half, margin)
+    return rows
 
 
 def footprint_offset(half: Array, margin: Array) -> Float[Array, "*batch 4"]:
@@ -39,7 +40,8 @@ def footprint_offset(half: Array, margin: Array) -> Float[Array, "*batch 4"]:
     # Features call it with JAX arrays, and `VectorForm.offset` with NumPy arrays for
     # all instances at once; one function keeps both forms of the rows equal.
     join = half.__array_namespace__().concatenate
-    return join([-half, -half], -1) + margin[..., None]
+    offset: Array = join([-half, -half], -1) + margin[..., None]
+    return offset
 
 
 def inside_box(
@@ -47,7 +49,8 @@ def inside_box(
 ) -> Float[jax.Array, "6"]:
     """Origin of `a` inside box `b`, `margin` (default 1 cm) away from its faces [m]."""
     p = position_rel(a, b)
-    return jnp.concatenate([p, -p]) + box_offset(half, margin)
+    rows: jax.Array = jnp.concatenate([p, -p]) + box_offset(half, margin)
+    return rows
 
 
 def box_offset(half: Array, margin: Array) -> Float[Array, "*batch 6"]:
@@ -55,7 +58,8 @@ def box_offset(half: Array, margin: Array) -> Float[Array, "*batch 6"]:
     # Thin boxes keep 1 cm around the middle, or no point would satisfy the rows.
     xp = half.__array_namespace__()
     h = xp.maximum(half - margin[..., None], 0.01)
-    return xp.concatenate([-h, -h], -1)
+    offset: Array = xp.concatenate([-h, -h], -1)
+    return offset
 
 
 def inside_cylinder(

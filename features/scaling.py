@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from posewise.compilation.arrays import Array
 from posewise.compilation.precision import full_matmul_precision
 
 from .linearized_feature import LinearizedFeature
@@ -18,7 +19,7 @@ def apply_scale_and_target(
     y: Float[jax.Array, "*batch rows"],
     scale: Float[jax.Array, "*batch_and_scale"],
     target: Float[jax.Array, "*batch rows"],
-    period: Float[jax.Array, "*#batch rows"] | None = None,
+    period: Float[Array, "*#batch rows"] | None = None,
 ) -> tuple[Float[jax.Array, "*batch out"], Float[jax.Array, "*batch rows"] | None]:
     """Return `scale · (σ φ - target)`, and the signs σ of quaternion rows, if any.
 
@@ -67,7 +68,7 @@ def apply_scale_and_target_to_linearization(
     raw: LinearizedFeature,
     scale: jax.Array,
     target: jax.Array,
-    period: jax.Array | None = None,
+    period: Array | None = None,
 ) -> LinearizedFeature:
     """Apply target and scale to a linearization, of one instance or of many."""
     y, sigma = apply_scale_and_target(symbol, raw.y, scale, target, period)

@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float, Int
 from posewise.robots.typing import Array
 
 from .safe_math import norm
+from .symbol import TracedArrays
 
 FLATNESS = 1e-5
 """Distance from a line up to which points count as on it [m]; above the rounding of
@@ -51,12 +52,12 @@ def balance_of(
     R: Float[jax.Array, "frames 3 3"],
     p: Stack,
     *,
-    points: Float[jax.Array, "n 3"],
-    radius: Float[jax.Array, " n"],
+    points: Float[Array, "n 3"],
+    radius: Float[Array, " n"],
     foot: Int[Array, " n"],
-    mass: Float[jax.Array, " bodies"],
-    com: Float[jax.Array, "bodies 3"],
-    sole: Float[jax.Array, ""],
+    mass: Float[Array, " bodies"],
+    com: Float[Array, "bodies 3"],
+    sole: Float[Array, ""],
 ) -> Balance:
     """Return where a robot's centre of mass is over its feet.
 
@@ -193,7 +194,7 @@ def linearize_balance(
 
 
 def _linearize(
-    R: jax.Array, p: jax.Array, params: dict
+    R: jax.Array, p: jax.Array, params: TracedArrays
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
     found = balance_of(R, p, **params)
     mass, feet = params["mass"], len(p) - len(params["mass"])

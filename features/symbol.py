@@ -17,6 +17,7 @@ from posewise.robots.config import Config
 from posewise.robots.kinematics.forward import Kinematics
 
 from .linearized_feature import FeatureInputs, LinearizedFeature
+from .pair_types import PairTypes
 from .vectors import VectorForm
 
 PERIOD = "period"
@@ -27,6 +28,12 @@ Arrays: TypeAlias = dict[str, np.ndarray]
 """Params of a symbol by name; they are data of its compiled program."""
 TracedArrays: TypeAlias = Mapping[str, Array]
 """The same numbers inside a program, where integers may be constants."""
+
+
+ValueAndWrenches: TypeAlias = tuple[jax.Array, jax.Array, jax.Array]
+"""y (D,), force and moment (D, m, 3) of a `StackSymbol`."""
+PairSumParams: TypeAlias = tuple[PairTypes, Callable[[TracedArrays], TracedArrays]]
+"""Types of the pairs of a sum, and a function from a symbol's params to the sum's."""
 
 
 class Pose(NamedTuple):
@@ -120,7 +127,7 @@ class Symbol(ABC):
         return False
 
     @property
-    def pair_sum(self) -> tuple[Any, Callable[[dict], dict]] | None:
+    def pair_sum(self) -> PairSumParams | None:
         """Types and params of a sum over near pairs; see `StackSymbol`."""
         return None
 
@@ -149,7 +156,7 @@ class Symbol(ABC):
 
     @abstractmethod
     def evaluate(
-        self, x: FeatureInputs, params: dict, K: Kinematics | None
+        self, x: FeatureInputs, params: TracedArrays, K: Kinematics | None
     ) -> Float[jax.Array, " rows"]:
         """Return φ of one window: of the inputs in `window + 1` slices.
 
@@ -161,7 +168,7 @@ class Symbol(ABC):
 
     @abstractmethod
     def differentiate(
-        self, x: FeatureInputs, params: dict, K: Kinematics | None
+        self, x: FeatureInputs, params: TracedArrays, K: Kinematics | None
     ) -> tuple[jax.Array, ...]:
         """Return φ of one window and its derivatives (rows, slices, …).
 

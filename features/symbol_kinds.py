@@ -18,7 +18,15 @@ from posewise.robots.typing import Array
 
 from .errors import FeatureError
 from .linearized_feature import FeatureInputs, LinearizedFeature
-from .symbol import PERIOD, Pose, Resolved, Symbol
+from .symbol import (
+    PERIOD,
+    PairSumParams,
+    Pose,
+    Resolved,
+    Symbol,
+    TracedArrays,
+    ValueAndWrenches,
+)
 from .vectors import VectorForm
 
 
@@ -49,7 +57,7 @@ class PoseSymbol(Symbol):
         return Resolved(self, indices, self._arrays(C, frames, options))
 
     def evaluate(
-        self, x: FeatureInputs, params: dict, K: Kinematics | None
+        self, x: FeatureInputs, params: TracedArrays, K: Kinematics | None
     ) -> jax.Array:
         """Return φ of the poses in one window."""
         slices = [
@@ -60,7 +68,7 @@ class PoseSymbol(Symbol):
         return jnp.atleast_1d(self.fn(*inputs, **self._time(x.tau), **params))
 
     def differentiate(
-        self, x: FeatureInputs, params: dict, K: Kinematics | None
+        self, x: FeatureInputs, params: TracedArrays, K: Kinematics | None
     ) -> tuple[jax.Array, ...]:
         """Return φ and its derivatives by R, p and, if it reads them, quaternions."""
         return _by_poses(self, x, params, K)
@@ -108,16 +116,16 @@ class JointSymbol(Symbol):
         return Resolved(self, np.zeros(0, int), params, coordinates)
 
     def evaluate(
-        self, x: FeatureInputs, params: dict, K: Kinematics | None
+        self, x: FeatureInputs, params: TracedArrays, K: Kinematics | None
     ) -> jax.Array:
         """Return φ of the joint values in one window."""
-        arguments = {name: value for name, value in params.items() if name != PERIOD}
+        arguments: dict[str, Any] = {k: v for k, v in params.items() if k != PERIOD}
         if self.uses_kinematics:
             arguments["K"] = K
         return jnp.atleast_1d(self.fn(*x.q, **self._time(x.tau), **arguments))
 
     def differentiate(
-        self, x: FeatureInputs, params: dict, K: Kinematics | None
+        self, x: FeatureInputs, params: TracedArrays, K: Kinematics | None
     ) -> tuple[jax.Array, ...]:
         """Return φ and its derivative by joint values."""
 
@@ -153,11 +161,11 @@ class StackSymbol(Symbol):
     reads_nodes: bool = False
     """Whether `fn` gets the nodes of the tree and the world as its frames, and arrays
     of bodies on the frames of the world; see `pairs.tables.on_nodes`."""
-    value_and_wrenches: Callable[..., Any] | None = None
+    value_and_wrenches: Callable[..., ValueAndWrenches] | None = None
     """`fn` with derivatives: `(R, p, **params)` to y (D,), force and moment (D, m, 3).
     If None, `fn` is differentiated. For many instances R and p have a leading axis, and
     all params may have one too."""
-    pair_sum: tuple[Any, Callable[[dict], dict]] | None = None
+    pair_sum: PairSumParams | None = None
     """For a symbol with `value_and_wrenches` and without smoothing: the types of its
     pairs, and a function from its params to those of `sum_near_pairs`."""
 
@@ -169,13 +177,14 @@ class StackSymbol(Symbol):
         return Resolved(self, indices, self._arrays(C, frames, options))
 
     def evaluate(
-        self, x: FeatureInputs, params: dict, K: Kinematics | None
+        self, x: FeatureInputs, params: TracedArrays, K: Kinematics | None
     ) -> jax.Array:
         """Return φ of the frames in one slice."""
-        return self.fn(x.R[0], x.p[0], **params)
+        y: jax.Array = self.fn(x.R[0], x.p[0], **params)
+        return y
 
     def differentiate(
-        self, x: FeatureInputs, params: dict, K: Kinematics | None
+        self, x: FeatureInputs, params: TracedArrays, K: Kinematics | None
     ) -> tuple[jax.Array, ...]:
         """Return φ, and its wrenches if it knows them, or derivatives by R and p."""
         if self.value_and_wrenches is None:
@@ -219,7 +228,7 @@ class WorldSymbol(Symbol):
         return self.resolve(C, frames, **options)
 
     def evaluate(
-        self, x: FeatureInputs, params: dict, K: Kinematics | None
+        self, x: FeatureInputs, params: TracedArrays, K: Kinematics | None
     ) -> NoReturn:
         """Raise an error.
 
@@ -241,7 +250,7 @@ class WorldSymbol(Symbol):
 
 
 def _by_poses(
-    symbol: Symbol, x: FeatureInputs, params: dict, K: Kinematics | None
+    symbol: Symbol, x: FeatureInputs, params: TracedArrays, K: Kinematics | None
 ) -> tuple[jax.Array, ...]:
     """Return φ and its derivatives by R, p and, if it reads them, quaternions."""
 
@@ -279,7 +288,9 @@ def _zeros(y: jax.Array, inputs: Array, axes: int) -> jax.Array:
     return jnp.zeros((*y.shape, *inputs.shape[-axes:]), y.dtype)
 
 
-def _moment_from_pose_derivative(R, p, dR, dp) -> jax.Array:
+def _moment_from_pose_derivative(
+    R: Array, p: Array, dR: jax.Array, dp: jax.Array
+) -> jax.Array:
     """Return the derivative with respect to a rotation about the world's origin."""
     # A rotation ω changes R by [ω]× R and p by [ω]× p, so the moment is the vector of
     # M - Mᵀ with M = dR Rᵀ + dp pᵀ: (M₂₁ - M₁₂, M₀₂ - M₂₀, M₁₀ - M₀₁).
@@ -288,7 +299,7 @@ def _moment_from_pose_derivative(R, p, dR, dp) -> jax.Array:
     return jnp.stack([M[..., 2, 1], M[..., 0, 2], M[..., 1, 0]], -1)
 
 
-def _moment_from_quaternion_derivative(quat, dquat) -> jax.Array:
+def _moment_from_quaternion_derivative(quat: Array, dquat: jax.Array) -> jax.Array:
     """Return the part of the moment that acts through quaternions."""
     # A rotation ω changes q by ½ (0, ω) ⊗ q; each tuple is a column of that product.
     w, x, y, z = (quat[..., i] for i in range(4))

@@ -1,10 +1,13 @@
 """Table of all feature symbols, `FS`."""
 
+from collections.abc import Callable, Sequence
 from enum import Enum
 from functools import partial
 
+import jax
 import numpy as np
 
+from posewise.robots.config import Config
 from posewise.robots.named_members import NamedMembers
 from posewise.robots.typing import Frames, VectorLike
 from posewise.robots.world.friction import DEFAULT_FRICTION
@@ -24,6 +27,7 @@ from . import (
     support_polygon,
 )
 from .feature import Feature
+from .pairs.nearest import PairFunction
 from .symbol import Symbol
 from .symbol_kinds import JointSymbol, PoseSymbol, WorldSymbol
 from .typing import Order, ScaleLike, TargetLike
@@ -49,7 +53,12 @@ _POSITION_REL = _frame_pair_symbol(
 )
 
 
-def _distance_symbol(fn, name: str, dim: int = 3, ends=((0, 1),)) -> Symbol:
+def _distance_symbol(
+    fn: PairFunction,
+    name: str,
+    dim: int = 3,
+    ends: Sequence[tuple[int, int]] = ((0, 1),),
+) -> Symbol:
     count = 1 + max(map(max, ends))
     return _world_symbol(
         fn,
@@ -63,7 +72,12 @@ def _distance_symbol(fn, name: str, dim: int = 3, ends=((0, 1),)) -> Symbol:
 
 
 def _contact_law_symbol(
-    fn, name: str, dim: int, unit: str, window: int = 0, **options
+    fn: Callable[..., jax.Array],
+    name: str,
+    dim: int,
+    unit: str,
+    window: int = 0,
+    **options: float,
 ) -> Symbol:
     return _world_pair_symbol(
         fn,
@@ -84,7 +98,7 @@ _collision_symbol = partial(
 )
 
 
-def _motion_bound_symbol(fn, window: int) -> Symbol:
+def _motion_bound_symbol(fn: Callable[..., jax.Array], window: int) -> Symbol:
     return _joint_symbol(
         fn,
         rows_per_coordinate=2,
@@ -119,7 +133,7 @@ def _scalar_product_symbol(i: int, j: int) -> Symbol:
 
 
 # Kinematics need all of q, also the joints that do not move the frame.
-def _all_coordinates(C, frames) -> np.ndarray:
+def _all_coordinates(C: Config, frames: Sequence[str]) -> np.ndarray:
     return np.arange(C.nq)
 
 
@@ -395,7 +409,8 @@ class FS(Enum, metaclass=NamedMembers):
     @property
     def symbol(self) -> Symbol:
         """The symbol's function and calling convention."""
-        return self.value
+        symbol: Symbol = self.value
+        return symbol
 
     def on(
         self,

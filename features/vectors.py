@@ -123,7 +123,10 @@ def linearize_vectors(
 
     def moved_arms(moves: Array, x: Array) -> jax.Array:
         """Return for each dof the sum of the arms of the frames that it moves."""
-        return sum(moves[:, :, m, :, None] * x[:, :, m, None] for m in range(3))
+        moved: jax.Array = sum(
+            moves[:, :, m, :, None] * x[:, :, m, None] for m in range(3)
+        )
+        return moved
 
     arm = materialize(moved_arms, moves, x)
     translation = sum(moves[:, :, m] * origins[:, None, m, None] for m in range(2))

@@ -115,7 +115,7 @@ def iterate_until_paused(
     """Iterate until the solve is done or the state's `pause_at` is reached."""
 
     def goes_on(state: SolverState | Packed) -> jax.Array:
-        s = unpack(state)
+        s: SolverState = unpack(state)
         is_running = s.status == int(Status.INTERRUPTED)
         return is_running & (s.counter.iterations < s.counter.pause_at)
 

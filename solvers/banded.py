@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -78,7 +77,9 @@ def _eliminate_slice(
         solved = jax.scipy.linalg.cho_solve(factor, rows[:, n:])
         return solved, rows[:, n : n + width].T @ solved
 
-    def eliminate(k: Any, carry: tuple[jax.Array, jax.Array]) -> tuple[Any, Any]:
+    def eliminate(
+        k: jax.Array, carry: tuple[jax.Array, jax.Array]
+    ) -> tuple[jax.Array, jax.Array]:
         """Subtract row k from all other rows, and store row k as it is a pivot."""
         rows, pivot_rows = carry
         pivot_row, column = dynamic_row(rows, k), dynamic_row(rows.T, k)

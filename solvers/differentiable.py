@@ -82,11 +82,14 @@ def _solve_in_program(
     """Solve from each start, as part of a program that holds the solver once."""
 
     def solve_from(start: Starts) -> Result:
-        return solve(problem, data, start.paths, replace(options, mu=start.penalties))
+        starting = replace(options, mu=start.penalties)
+        result: Result = solve(problem, data, start.paths, starting)
+        return result
 
     # A CPU gains nothing from lanes that wait for the last one of them.
     lanes = None if jax.default_backend() == "cpu" else len(starts.paths)
-    return jax.lax.map(solve_from, starts, batch_size=lanes)
+    results: Result = jax.lax.map(solve_from, starts, batch_size=lanes)
+    return results
 
 
 @partial(jax.jit, static_argnums=0)

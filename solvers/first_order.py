@@ -28,7 +28,7 @@ from .interruptible import NO_PROGRESS, ProgressCallback, run_in_rounds
 from .linear_system import assemble, partition_variables
 from .merit import AugmentedLagrangian, relative_scale
 from .optimality import gradient_imbalance, kkt_residual
-from .options import Options
+from .options import Number, Options
 from .residuals import ResidualBlock, flatten, max_violation
 from .schedule import next_subproblem
 from .state import Iterate, SolverState
@@ -140,7 +140,7 @@ class OptaxSteps:
         s = following.state
         x, search = s.iterate.x, s.search
 
-        def merit_at(displacement: Any) -> Any:
+        def merit_at(displacement: jax.Array) -> jax.Array:
             step = displacement - search.displacement
             return _merit(problem, data, x, step, lagrangian)
 
@@ -211,8 +211,8 @@ def _check_progress(
 
 def _evaluate_merit(
     problem: ChainProblem,
-    data: Any,
-    x: Any,
+    data: PyTree,
+    x: jax.Array,
     blocks: tuple[ResidualBlock, ...],
     lagrangian: AugmentedLagrangian,
 ) -> MeritEvaluation:
@@ -233,9 +233,9 @@ def _evaluate_merit(
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
 def _merit(
     problem: ChainProblem,
-    data: Any,
-    x: Any,
-    step: Any,
+    data: PyTree,
+    x: jax.Array,
+    step: jax.Array,
     lagrangian: AugmentedLagrangian,
 ) -> jax.Array:
     """Return the augmented Lagrangian after a step, for optimisers with line search."""
@@ -244,18 +244,20 @@ def _merit(
 
 def _merit_forward(
     problem: ChainProblem,
-    data: Any,
-    x: Any,
-    step: Any,
+    data: PyTree,
+    x: jax.Array,
+    step: jax.Array,
     lagrangian: AugmentedLagrangian,
-) -> Any:
+) -> tuple[jax.Array, jax.Array]:
     x = problem.retract(data, x, step)
     blocks = problem.evaluate(data, x)
     at_x = _evaluate_merit(problem, data, x, blocks, lagrangian)
     return at_x.merit, at_x.gradient
 
 
-def _merit_backward(problem: ChainProblem, gradient: Any, cotangent: Any) -> Any:
+def _merit_backward(
+    problem: ChainProblem, gradient: jax.Array, cotangent: jax.Array
+) -> tuple[None, None, jax.Array, None]:
     return None, None, cotangent * gradient, None
 
 
@@ -289,7 +291,10 @@ def solve_first_order(
     def run_round(
         state: SolverState, is_fresh: bool, iterations: int
     ) -> tuple[SolverState, Result]:
-        return _resume(problem, method, data, state, options, iterations)
+        following: tuple[SolverState, Result] = _resume(
+            problem, method, data, state, options, iterations
+        )
+        return following
 
     return run_in_rounds(run_round, begin, PROGRESS_CHECK_INTERVAL, on_progress)
 
@@ -317,7 +322,7 @@ def _resume(
     data: PyTree,
     states: SolverState,
     options: Options,
-    max_iterations: Any,
+    max_iterations: Number,
 ) -> tuple[SolverState, Result]:
     """Take at most `max_iterations` more steps from each state."""
 

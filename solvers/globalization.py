@@ -121,7 +121,10 @@ def _select(
     """Return the trial point if it is accepted, else the iterate."""
     linearization = tuple(Linearization(b.y, b.J) for b in blocks)
     there = Iterate(x, residuals, linearization)
-    return jax.tree.map(lambda a, b: jnp.where(accepted, a, b), there, iterate)
+    selected: Iterate = jax.tree.map(
+        lambda a, b: jnp.where(accepted, a, b), there, iterate
+    )
+    return selected
 
 
 def _is_sufficient(
@@ -167,11 +170,12 @@ def model_rows(
         block._replace(y=row.y, J=row.J)
         for block, row in zip(blocks, verdict.iterate.linearization, strict=True)
     )
-    return jax.lax.cond(
+    rows: tuple[ResidualBlock, ...] = jax.lax.cond(
         verdict.is_corrected,
         lambda: _corrected_rows(known, blocks, step, verdict.lagrangian, shared),
         lambda: known,
     )
+    return rows
 
 
 def _corrected_rows(

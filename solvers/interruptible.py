@@ -133,7 +133,8 @@ def solve_interruptible(
         # Given as zeros, so that one program serves both kinds of solves.
         multipliers = zero_multipliers(problem, data, x)
     if size <= MAX_UNINTERRUPTED_VARIABLES:
-        return solve(problem, data, x, options, multipliers)
+        result: Result = solve(problem, data, x, options, multipliers)
+        return result
     # A fresh solve replaces the state that it is given, so one empty state of the right
     # shapes serves all solves of a problem.
     # Making one takes a millisecond.
@@ -158,7 +159,8 @@ def empty_state(
     """Return a state of a problem's shapes that is done, without compiling anything."""
     shapes = jax.eval_shape(partial(initial_state, problem, NEWTON), data, x, options)
     zeros = jax.tree.map(lambda s: np.zeros(s.shape, s.dtype), shapes)
-    return zeros._replace(status=np.asarray(int(Status.ITERATION_LIMIT)))
+    state: SolverState = zeros._replace(status=np.asarray(int(Status.ITERATION_LIMIT)))
+    return state
 
 
 def zero_multipliers(
@@ -174,9 +176,10 @@ def zero_multipliers(
 
 
 @lru_cache(maxsize=MAX_PROBLEMS)
-def _options_as_arrays(options: Options, dtype: Any) -> Options:
+def _options_as_arrays(options: Options, dtype: np.dtype) -> Options:
     """Return the same object for equal options, because packing is cached by object."""
-    return jax.tree.map(lambda v: np.asarray(v, dtype), options)
+    arrays: Options = jax.tree.map(lambda v: np.asarray(v, dtype), options)
+    return arrays
 
 
 def run_in_rounds(

@@ -258,25 +258,43 @@ def min_relative_curvature(system: KKTSystem) -> jax.Array:
         v = ravel_pytree(_multiply_elementwise(system.free, solved))[0]
         growth = jnp.linalg.norm(v)
     least = jnp.where(growth > 0, 1 / jnp.where(growth > 0, growth, 1.0), h)
-    return (least - shift) / h
+    curvature: jax.Array = (least - shift) / h
+    return curvature
+
+
+_Refinement = tuple[
+    jax.Array,
+    TangentVector,
+    tuple[jax.Array, ...],
+    tuple[TangentVector, tuple[jax.Array, ...]],
+    jax.Array,
+    jax.Array,
+]
+"""Number of refinements, step, multipliers, residuals, their error and the last one."""
 
 
 def _solve_with_refinement(
-    system: KKTSystem, growth: Any, force: TangentVector, values: Any
-) -> Any:
+    system: KKTSystem,
+    growth: float | Float[jax.Array, ""],
+    force: TangentVector,
+    values: tuple[jax.Array, ...],
+) -> tuple[TangentVector, tuple[jax.Array, ...]]:
     """Solve with the regularised matrix, and again for the residual that is left."""
     matrix, weights, _ = system.regularize(growth)
     h, lengths = system.scales()
     rounding = 4 * jnp.finfo(h.dtype).eps
 
-    def error(residual: Any, delta: Any) -> jax.Array:
+    def error(
+        residual: tuple[TangentVector, tuple[jax.Array, ...]], delta: TangentVector
+    ) -> jax.Array:
         """Return the largest relative residual, less its rounding error."""
         largest = _max_norm(residual[0]) / h
         for y, length in zip(residual[1], lengths, strict=True):
             largest = jnp.maximum(largest, jnp.max(jnp.abs(y) / length, initial=0.0))
-        return largest - rounding * _max_norm(delta)
+        beyond: jax.Array = largest - rounding * _max_norm(delta)
+        return beyond
 
-    def refine(state: Any) -> Any:
+    def refine(state: _Refinement) -> _Refinement:
         k, delta, multipliers, (r, y), last_error, _ = state
         # Minimise ½ δᵀ(H + ν)δ + ½ ‖Aδ - y‖²_ω - r·δ, whose multipliers are ω (Aδ - y).
         row_force = system.multiply_rows_transposed(
@@ -294,15 +312,22 @@ def _solve_with_refinement(
         residual = jax.tree.map(jnp.subtract, (force, values), product)
         return k + 1, delta, multipliers, residual, error(residual, delta), last_error
 
-    def goes_on(state: Any) -> jax.Array:
+    def goes_on(state: _Refinement) -> jax.Array:
         k, _, _, _, error, last_error = state
         # Without improvement, rounding errors are all that is left.
         is_improving = (k < 2) | (error < last_error)
         return (k < MAX_REFINEMENTS) & (error > 0) & is_improving
 
-    zero = jax.tree.map(jnp.zeros_like, (force, values))
+    delta, multipliers = jax.tree.map(jnp.zeros_like, (force, values))
     infinity = jnp.full_like(h, jnp.inf)
-    begin = (jnp.zeros((), int), *zero, (force, values), infinity, infinity)
+    begin: _Refinement = (
+        jnp.zeros((), int),
+        delta,
+        multipliers,
+        (force, values),
+        infinity,
+        infinity,
+    )
     _, delta, multipliers, *_ = jax.lax.while_loop(goes_on, refine, begin)
     return delta, multipliers
 

@@ -39,7 +39,7 @@ class StartQueue:
         self.max_solutions = max_solutions
         # Position of each start among those of its problem, which are neighbours.
         rank = np.arange(n) - np.searchsorted(problem_index, problem_index)
-        self.pending = deque(np.argsort(rank, kind="stable").tolist())
+        self.pending: deque[int] = deque(np.argsort(rank, kind="stable").tolist())
         self.last_needed = np.full(problem_index.max() + 1, n)
         """For each problem the last start that is needed."""
         self.solutions: list[list[int]] = [[] for _ in self.last_needed]
@@ -47,7 +47,8 @@ class StartQueue:
 
     def is_needed(self, starts: Int[np.ndarray, " k"]) -> Bool[np.ndarray, " k"]:
         """Return which starts are still needed."""
-        return starts <= self.last_needed[self.problem_index[starts]]
+        needed: np.ndarray = starts <= self.last_needed[self.problem_index[starts]]
+        return needed
 
     def next_start(self) -> int:
         """Return the next start that is needed; `IDLE_LANE` if none is left."""

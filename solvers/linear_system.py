@@ -1,7 +1,7 @@
 """Linear system of one step: the Gauss–Newton matrix and gradient of all rows."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -175,7 +175,7 @@ def _add_dense_rows_in_loop(rows: _DenseRows, sums: _BandedSums) -> _BandedSums:
     """Add rows one after the other."""
     window = rows.J.shape[1]
 
-    def add_row(i: Any, total: _BandedSums) -> _BandedSums:
+    def add_row(i: jax.Array, total: _BandedSums) -> _BandedSums:
         t, J, slope, WJ, J_shared = (dynamic_row(a, i) for a in rows)
         g = _add_slice(total.gradient, slope * J, t)
         bands = list(total.bands)
@@ -188,7 +188,8 @@ def _add_dense_rows_in_loop(rows: _DenseRows, sums: _BandedSums) -> _BandedSums:
             border = _add_slice(border, WJ[..., None] * J_shared, t)
         return total._replace(gradient=g, bands=tuple(bands), border=border)
 
-    return jax.lax.fori_loop(0, len(rows.begin), add_row, sums)
+    end: _BandedSums = jax.lax.fori_loop(0, len(rows.begin), add_row, sums)
+    return end
 
 
 def _scatter_dense_rows(rows: _DenseRows, sums: _BandedSums) -> _BandedSums:
@@ -215,7 +216,7 @@ def _add_single_column_rows_in_loop(
     WJ = rows.curvature[:, None] * J
     columns = _local_column_indices(rows, partition)
 
-    def add_row(i: Any, total: _BandedSums) -> _BandedSums:
+    def add_row(i: jax.Array, total: _BandedSums) -> _BandedSums:
         t, c = dynamic_row(begin, i), dynamic_row(columns, i)
         J_i, WJ_i = dynamic_row(J, i), dynamic_row(WJ, i)
         gradient = (dynamic_row(rows.slope, i) * J_i)[:, None]
@@ -227,14 +228,16 @@ def _add_single_column_rows_in_loop(
         return total._replace(gradient=g, bands=tuple(bands))
 
     if window > 1 or len(begin) <= MIN_ROWS_TO_COMPACT:
-        return jax.lax.fori_loop(0, len(begin), add_row, sums)
+        end: _BandedSums = jax.lax.fori_loop(0, len(begin), add_row, sums)
+        return end
     # Most rows on single slices are joint limits, of which few are active.
     active, count = compact((rows.slope != 0) | (rows.curvature != 0))
 
-    def add_active_row(k: Any, total: _BandedSums) -> _BandedSums:
+    def add_active_row(k: jax.Array, total: _BandedSums) -> _BandedSums:
         return add_row(dynamic_row(active, k), total)
 
-    return jax.lax.fori_loop(0, count, add_active_row, sums)
+    end = jax.lax.fori_loop(0, count, add_active_row, sums)
+    return end
 
 
 def _scatter_single_column_rows(

@@ -199,7 +199,7 @@ def _count_lanes(
     mesh: Mesh | None,
 ) -> int:
     """Return a number of lanes, a power of two times the number of devices."""
-    size = inputs.initial_paths[0].size
+    size: int = inputs.initial_paths[0].size
     if is_cpu_backend():
         fitting = max(MAX_VARIABLES_PER_CALL // size, 1)
         max_lanes = 1 << fitting.bit_length() - 1
@@ -315,7 +315,10 @@ def _advance_lanes(
     # A CPU's single kernel runs lanes one after the other: in a vmapped loop each lane
     # would take as many iterations as the slowest one.
     map_lanes = jax.lax.map if is_cpu_backend() else vmap
-    return map_lanes(advance_lane, (varied, state, x, is_fresh, mu))
+    states: tuple[SolverState | Packed, Result] = map_lanes(
+        advance_lane, (varied, state, x, is_fresh, mu)
+    )
+    return states
 
 
 _advance_lanes_compiled = compile_program(

@@ -1,12 +1,14 @@
 """Options of the solver: tolerances, penalty, damping and limits."""
 
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import TypeAlias, TypedDict
 
 import jax
 
-Number = Any
-"""A Python number, or the tracer of one: options are data of compiled programs."""
+from posewise.compilation.arrays import Array
+
+Number: TypeAlias = float | Array
+"""A number, or an array that holds one: options are data of compiled programs."""
 
 
 @jax.tree_util.register_dataclass

@@ -30,6 +30,7 @@ from .linear_system import (
 )
 from .merit import AugmentedLagrangian
 from .optimality import gradient_imbalance
+from .options import Number
 from .residuals import FlatResiduals, ResidualBlock, concatenate, flatten
 
 MAX_PASSES = 8
@@ -201,7 +202,9 @@ class QuadraticModel:
             damped = self.damping * jnp.sum(self.counts * there.step * newton)
             return jnp.sum(slope * change) + damped > 0
 
-        def halve(_: Any, bracket: tuple[jax.Array, jax.Array]) -> Any:
+        def halve(
+            _: jax.Array, bracket: tuple[jax.Array, jax.Array]
+        ) -> tuple[jax.Array, jax.Array]:
             low, high = bracket
             middle = (low + high) / 2
             is_high = increases(middle)
@@ -238,7 +241,7 @@ def minimize_model(
     lagrangian: AugmentedLagrangian,
     merit_at_iterate: Float[jax.Array, ""],
     damping: Float[jax.Array, ""],
-    max_step: Float[jax.Array, ""],
+    max_step: Number,
 ) -> TrialStep:
     """Return the step that minimises the damped model within the bounds.
 
@@ -343,4 +346,5 @@ def block_change(
             total = total + jnp.sum(J * moved[:, None], -1)
         else:
             total = total + J[..., 0] * jnp.take_along_axis(moved, block.column, 1)
-    return total
+    change: jax.Array = total
+    return change

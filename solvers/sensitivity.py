@@ -10,7 +10,7 @@ model is not the derivative of the solution.
 """
 
 from functools import partial
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -18,8 +18,9 @@ from jaxtyping import Bool, Float, PyTree
 
 from posewise.compilation.precision import full_matmul_precision
 
+from .bordered_matrix import BorderedMatrix
 from .chain_problem import ChainProblem
-from .kkt import BorderedMatrix, KKTSystem, min_relative_curvature, solve_kkt
+from .kkt import KKTSystem, min_relative_curvature, solve_kkt
 from .linear_system import assemble, partition_variables
 from .merit import LagrangianTerms
 from .residuals import (
@@ -87,14 +88,16 @@ def newton_polish(
     expand = partial(_second_order_expansion, problem, data)
     multipliers_of_blocks = unflatten(multipliers, problem.shapes(data, x))
     shapes = jax.eval_shape(expand, x, multipliers_of_blocks, jnp.zeros((), int))
-    empty = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shapes)
+    empty: Optimum = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shapes)
     # Newton's method converges quadratically: at this residual another step would be
     # exact up to rounding.
     tolerance = jnp.finfo(x.dtype).eps ** 0.75
     infinity = jnp.asarray(jnp.inf, x.dtype)
-    begin = empty._replace(x=x, multipliers=multipliers_of_blocks, residual=infinity)
+    begin: Optimum = empty._replace(
+        x=x, multipliers=multipliers_of_blocks, residual=infinity
+    )
 
-    def step(state: tuple[Optimum, Any]) -> tuple[Optimum, Any]:
+    def step(state: tuple[Optimum, jax.Array]) -> tuple[Optimum, jax.Array]:
         at, regularisation = state
         values = tuple(-b.y for b in at.system.blocks)
         delta, change = solve_kkt(at.system, -at.gradient, values, regularisation)
@@ -114,7 +117,7 @@ def newton_polish(
         raised = DAMPING_GROWTH * regularisation
         return after, jnp.where(is_solvable | is_first, regularisation, raised)
 
-    def goes_on(state: tuple[Optimum, Any]) -> jax.Array:
+    def goes_on(state: tuple[Optimum, jax.Array]) -> jax.Array:
         at, _ = state
         return (at.steps <= MAX_NEWTON_STEPS) & (at.residual > tolerance)
 
@@ -140,7 +143,7 @@ def solution_tangent(
         rates: tangents of these leaves.
     """
 
-    def conditions(varied: PyTree) -> Any:
+    def conditions(varied: PyTree) -> tuple[jax.Array, tuple[jax.Array, ...]]:
         blocks = problem.evaluate(replace_leaves(data, varied), at.x)
         gradient = _lagrangian_gradient(problem, blocks, at.multipliers)
         return gradient, tuple(b.y for b in blocks)
@@ -155,7 +158,8 @@ def solution_tangent(
     def move(step: jax.Array) -> jax.Array:
         return problem.retract_unbounded(data, at.x, step)
 
-    return jax.jvp(move, (jnp.zeros_like(delta),), (delta,))[1]
+    tangent: jax.Array = jax.jvp(move, (jnp.zeros_like(delta),), (delta,))[1]
+    return tangent
 
 
 def replace_leaves(data: PyTree, varied: PyTree) -> PyTree:
@@ -182,7 +186,11 @@ def polish_with_curvature(
 
 
 def _second_order_expansion(
-    problem: SmoothProblem, data: Any, x: Any, multipliers: Any, steps: Any
+    problem: SmoothProblem,
+    data: PyTree,
+    x: jax.Array,
+    multipliers: tuple[jax.Array, ...],
+    steps: jax.Array,
 ) -> Optimum:
     """Expand the Lagrangian to second order around x, with its active rows."""
     g, hessian, blocks = _lagrangian_derivatives(problem, data, x, multipliers)
@@ -217,8 +225,11 @@ def _second_order_expansion(
 
 
 def _lagrangian_derivatives(
-    problem: SmoothProblem, data: Any, x: Any, multipliers: Any
-) -> tuple[Any, BorderedMatrix, tuple[ResidualBlock, ...]]:
+    problem: SmoothProblem,
+    data: PyTree,
+    x: jax.Array,
+    multipliers: tuple[jax.Array, ...],
+) -> tuple[jax.Array, BorderedMatrix, tuple[ResidualBlock, ...]]:
     """Return gradient and Hessian of the Lagrangian, and all rows.
 
     By Curtis–Powell–Reid compression (Griewank and Walther 2008, chapter 8): slices
@@ -234,11 +245,15 @@ def _lagrangian_derivatives(
     count = len(partition.shared)
     shared_seeds = jnp.broadcast_to(eye[partition.shared][:, None], (count, T, nv))
 
-    def gradient_at(step: Any) -> Any:
+    def gradient_at(
+        step: jax.Array,
+    ) -> tuple[jax.Array, tuple[ResidualBlock, ...]]:
         blocks = problem.evaluate(data, problem.retract_unbounded(data, x, step))
         return _lagrangian_gradient(problem, blocks, multipliers), blocks
 
-    def hessian_product(seed: Any) -> Any:
+    def hessian_product(
+        seed: jax.Array,
+    ) -> tuple[tuple[jax.Array, tuple[ResidualBlock, ...]], jax.Array]:
         g, Hv, blocks = jax.jvp(gradient_at, (no_step,), (seed,), has_aux=True)
         return (g, blocks), Hv
 
@@ -256,7 +271,9 @@ def _lagrangian_derivatives(
 
 
 def _lagrangian_gradient(
-    problem: ChainProblem, blocks: tuple[ResidualBlock, ...], multipliers: Any
+    problem: ChainProblem,
+    blocks: tuple[ResidualBlock, ...],
+    multipliers: tuple[jax.Array, ...],
 ) -> Float[jax.Array, "T nv"]:
     """Return the gradient of the Lagrangian, to which inactive rows add nothing."""
     residuals, flat_multipliers = flatten(blocks), concatenate(multipliers)
@@ -278,7 +295,7 @@ def _active_rows(
 
 
 def _has_degenerate_bound(
-    problem: ChainProblem, data: Any, x: Any, g: Any, h: Any
+    problem: ChainProblem, data: PyTree, x: jax.Array, g: jax.Array, h: jax.Array
 ) -> Bool[jax.Array, ""]:
     """Whether a coordinate is at its bound without being pressed against it."""
     up = jnp.ones_like(g)

@@ -7,13 +7,13 @@ distances, then the exact contact.
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from posewise.collision import Body
+from posewise.collision import Body, Core
 from posewise.collision.broad_phase import BoundingVolume, volume_distance
 from posewise.collision.vec3_tuple import (
     column,
@@ -46,6 +46,9 @@ but waste more work on the last ones."""
 CONTACT_CHUNK_SIZE = 8
 """Number of pairs that are measured exactly at a time (count). More vectorise better,
 but waste more work on the last ones."""
+
+
+T = TypeVar("T")
 
 
 class PairLocation(NamedTuple):
@@ -133,7 +136,10 @@ class PairBatch:
         # sides are computed, so that each needs an index in bounds.
         begin = self.first[index].place
         before = self.locate(jnp.minimum(k, begin - 1), index - 1)
-        return jax.tree.map(partial(jnp.where, k < begin), before, in_last)
+        located: PairLocation = jax.tree.map(
+            partial(jnp.where, k < begin), before, in_last
+        )
+        return located
 
     def _locate_in(self, index: int, k: Array) -> PairLocation:
         # Division of 32-bit integers is faster.
@@ -179,12 +185,12 @@ class PairBatch:
             self._volume(location.table_b, location.frame_b),
         )
 
-    def _body(self, core: Any, table: jax.Array, frame: jax.Array) -> Body:
+    def _body(self, core: type[Core], table: jax.Array, frame: jax.Array) -> Body:
         half, radii, hull = (
             gather(x, table) for x in (self.half, self.radii, self.hull)
         )
-        core = make_core(core, half, radii, hull, self.vertices)
-        return Body(core, gather(self.radius, table), *self._pose(table, frame))
+        cores = make_core(core, half, radii, hull, self.vertices)
+        return Body(cores, gather(self.radius, table), *self._pose(table, frame))
 
     def _volume(self, table: jax.Array, frame: jax.Array) -> BoundingVolume:
         half = gather(self.half, table) + gather(self.radii, table)
@@ -230,10 +236,10 @@ class PairBatch:
     def fold_near(
         self,
         near: CompactIndices,
-        may_count: Callable[[PairLocation, Any], Array],
-        add: Callable[[PairLocation, Body, Body, Any, Any], Any],
-        state: Any,
-    ) -> Any:
+        may_count: Callable[[PairLocation, Array], Array],
+        add: Callable[[PairLocation, Body, Body, Array, T], T],
+        state: T,
+    ) -> T:
         """Return a state after all near pairs were added to it, kind after kind.
 
         There are three stages, each on the survivors of the one before: ball and box,
@@ -264,13 +270,18 @@ class PairBatch:
         lists = fold_chunks(near, BOUND_CHUNK_SIZE, select_by_bound, nothing)
         for kind, chosen in zip(self.kinds, lists, strict=True):
 
-            def located(k: Array, kind: PairKind = kind) -> Any:
+            def located(
+                k: Array, kind: PairKind = kind
+            ) -> tuple[PairLocation, Body, Body]:
                 location = self.locate(k)
                 return location, *self.bodies(kind, location)
 
             def add_chunk(
-                k: Array, is_valid: Array, state: Any, located: Any = located
-            ) -> Any:
+                k: Array,
+                is_valid: Array,
+                state: T,
+                located: Callable[[Array], tuple[PairLocation, Body, Body]] = located,
+            ) -> T:
                 location, a, b = materialize(located, k)
                 return add(location, a, b, is_valid, state)
 

@@ -6,7 +6,7 @@ their nearest bodies. Types of bodies are static; sizes, poses and margins are d
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -31,25 +31,30 @@ from posewise.robots.contact.body_table import (
 )
 
 from ..errors import FeatureError
+from ..pair_types import PairTypes
 from ..safe_math import subgradient_weights
-from ..symbol import Symbol
+from ..symbol import Symbol, TracedArrays, ValueAndWrenches
 from ..symbol_kinds import StackSymbol
-from .tables import FAR_DISTANCE, PairTypes
+from .tables import FAR_DISTANCE
 
 T = TypeVar("T")
+PairFunction: TypeAlias = Callable[
+    [PairTypes, jax.Array, jax.Array, TracedArrays], jax.Array
+]
+"""`(types, R, p, params)` to y (D,), of pairs at the poses of their frames."""
 
 
 # Symbols compare by identity and are keys of compiled programs: worlds whose pairs have
 # the same types get the same symbol, hence the same program.
 @lru_cache(maxsize=512)
 def pair_symbol(
-    fn: Callable[..., Any],
+    fn: PairFunction,
     name: str,
     types: PairTypes,
     dim: int,
     unit: str,
-    value_and_wrenches: Callable[..., Any] | None = None,
-    sum_params: Callable[[dict], dict] | None = None,
+    value_and_wrenches: Callable[..., ValueAndWrenches] | None = None,
+    sum_params: Callable[[TracedArrays], TracedArrays] | None = None,
     is_nonnegative: bool = False,
     reads_nodes: bool = False,
 ) -> Symbol:
@@ -67,7 +72,7 @@ def pair_symbol(
         reads_nodes: see `Symbol.reads_nodes`.
     """
 
-    def with_types(fn: Callable[..., Any]) -> Callable[..., Any]:
+    def with_types(fn: Callable[..., T]) -> Callable[..., T]:
         return lambda R, p, **params: fn(types, R, p, params)
 
     return StackSymbol(
@@ -123,8 +128,8 @@ def nearest_bodies(
     types: PairTypes,
     R: Float[jax.Array, "m 3 3"],
     p: Float[jax.Array, "m 3"],
-    params: dict,
-    cutoff: jax.Array | None = None,
+    params: TracedArrays,
+    cutoff: Array | None = None,
 ) -> NearestBodies:
     """Return the nearest bodies of all pairs of frames.
 
@@ -167,8 +172,8 @@ def measure_pairs(
     types: PairTypes,
     R: Float[jax.Array, "m 3 3"],
     p: Float[jax.Array, "m 3"],
-    params: dict,
-    cutoff: jax.Array | None,
+    params: TracedArrays,
+    cutoff: Array | None,
 ) -> Contact:
     """Return the contacts of all pairs of bodies, from the first frame's to the other.
 
@@ -200,7 +205,7 @@ def contacts_of_kinds(
     bodies: Callable[[PairKind], tuple[Body, Body]],
     params: Mapping[str, Array],
     dtype: jnp.dtype,
-    cutoff: jax.Array | None = None,
+    cutoff: Array | None = None,
 ) -> Contact:
     """Return the contacts of pairs, each measured as the kind that it is of.
 
@@ -239,12 +244,13 @@ def select_rows(mask: Bool[Array, " n"], a: T, b: T) -> T:
     def select(x: Array, y: Array) -> jax.Array:
         return jnp.where(mask.reshape(-1, *[1] * (x.ndim - 1)), x, y)
 
-    return jax.tree.map(select, a, b)
+    selected: T = jax.tree.map(select, a, b)
+    return selected
 
 
 @full_matmul_precision
 def wrench_of_distance(
-    near: NearestBodies, slope: Float[jax.Array, " ends"], params: dict, m: int
+    near: NearestBodies, slope: Float[jax.Array, " ends"], params: TracedArrays, m: int
 ) -> tuple[Float[jax.Array, "1 m 3"], Float[jax.Array, "1 m 3"]]:
     """Return force and moment on each frame, of one row that depends on distances.
 
@@ -260,19 +266,20 @@ def wrench_of_distance(
     return total[None, :, :3], total[None, :, 3:]
 
 
-def signs_of_ends(params: dict, m: int) -> Float[jax.Array, "ends m"]:
+def signs_of_ends(params: TracedArrays, m: int) -> Float[jax.Array, "ends m"]:
     """Return 1 for the first frame of each pair, and -1 for the second one."""
     first, second = (params["ends"][:, k, None] == np.arange(m) for k in range(2))
-    return first.astype(params["margin"].dtype) - second
+    signs: jax.Array = first.astype(params["margin"].dtype) - second
+    return signs
 
 
 def vmap_instances(
-    fn: Callable[..., Any],
+    fn: Callable[[PairTypes, jax.Array, jax.Array, TracedArrays], T],
     types: PairTypes,
     R: Float[jax.Array, "*instances m 3 3"],
     p: Float[jax.Array, "*instances m 3"],
-    params: dict,
-) -> Any:
+    params: TracedArrays,
+) -> T:
     """Call a function for one instance, or map it over the leading axis of many.
 
     With many instances, params may have the leading axis too, or be shared.

@@ -4,7 +4,7 @@ Every row of a batch has the same bodies and pairs, at other poses.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ from posewise.compilation.compaction import (
 from posewise.compilation.materialize import materialize
 from posewise.robots.contact.body_table import NO_PAIR_NUMBER, PairKind
 
-from .tables import PairTypes
+from ..pair_types import PairTypes
 
 MIN_RUN = 8
 """Least number of rows with the same bodies for which a loop visits pair after pair on
@@ -33,6 +33,10 @@ MAY_BE_NEAR = np.int8(1)
 """Code of a pair that may be near."""
 IS_NEAR = np.int8(2)
 """Code of a pair that is near for certain: one more."""
+
+
+_Near = tuple[CompactIndices, jax.Array]
+"""Indices of pairs that may be near, and rows that are lost (sets, shared)."""
 
 
 class PairSource(NamedTuple):
@@ -149,8 +153,8 @@ class PairSource(NamedTuple):
         present = jnp.sum(self.params["kind"] != NO_PAIR_NUMBER, 1).max()
         row = jnp.arange(self.shared)
 
-        def add_set(i: jax.Array, state: Any) -> Any:
-            def add_pair(j: jax.Array, state: Any) -> Any:
+        def add_set(i: jax.Array, state: _Near) -> _Near:
+            def add_pair(j: jax.Array, state: _Near) -> _Near:
                 known, is_lost = state
                 k = i * self.pairs + j
                 nearness = materialize(_nearness, bodies, pairs, k)
@@ -159,7 +163,8 @@ class PairSource(NamedTuple):
                 of_set = dynamic_row(is_lost, i) | (nearness == IS_NEAR)
                 return known, update_slice(is_lost, of_set[None], i)
 
-            return jax.lax.fori_loop(0, present, add_pair, state)
+            end: _Near = jax.lax.fori_loop(0, present, add_pair, state)
+            return end
 
         no_row = jnp.zeros((self.sets, self.shared), bool)
         known, is_lost = jax.lax.fori_loop(0, self.sets, add_set, (known, no_row))
@@ -240,7 +245,9 @@ def concatenate(parts: Sequence[jax.Array]) -> jax.Array:
     return jnp.concatenate(parts) if len(parts) > 1 else parts[0]
 
 
-def _body_poses(R: Any, p: Any, local: Any, frame: Any) -> BodyPoses:
+def _body_poses(
+    R: jax.Array, p: jax.Array, local: jax.Array, frame: jax.Array
+) -> BodyPoses:
     """Return R local and p of bodies on frames.
 
     Args:
@@ -260,7 +267,9 @@ def _body_poses(R: Any, p: Any, local: Any, frame: Any) -> BodyPoses:
 
     def turned(i: int, k: int) -> jax.Array:
         # Sums of products instead of `@`, because element-wise operations fuse.
-        return sum(of_frame[i][j] * local[..., j, k] for j in range(3))
+        terms: Iterator[Any] = (of_frame[i][j] * local[..., j, k] for j in range(3))
+        entry: jax.Array = sum(terms)
+        return entry
 
     rotations = tuple(tuple(turned(i, k) for k in range(3)) for i in range(3))
     origins = tuple(turned(i, 3) + take(p[..., i]) for i in range(3))

@@ -29,9 +29,10 @@ from posewise.compilation.compaction import (
     scatter_min,
 )
 
+from ..pair_types import PairTypes
+from ..symbol import TracedArrays
 from .near_pairs import CONTACT_CHUNK_SIZE, PairBatch, PairLocation
 from .sources import PairSource, concatenate, flatten_axes
-from .tables import PairTypes
 
 
 class PairSumBatch(NamedTuple):
@@ -39,7 +40,7 @@ class PairSumBatch(NamedTuple):
 
     R: Float[jax.Array, "*batch frames 3 3"]
     p: Float[jax.Array, "*batch frames 3"]
-    params: dict[str, jax.Array]
+    params: TracedArrays
     """Arrays that may have the first few of the batch axes."""
 
 
@@ -58,7 +59,8 @@ def sum_near_pairs(
         rows: the batches; their params are those of a `FramePairTable` with a `slack`
             [m].
     """
-    return _batched_sums(types)(list(rows))
+    sums: list[PairSum] = _batched_sums(types)(list(rows))
+    return sums
 
 
 @lru_cache(maxsize=256)
@@ -138,10 +140,12 @@ def _sum_sources(sources: list[PairSource]) -> list[tuple[jax.Array, jax.Array]]
         jnp.concatenate([slack[:, None], zeros((len(slack), 8))], 1),
     )
 
-    def may_count(at: PairLocation, bound: jax.Array) -> jax.Array:
-        return bound < gather(reach, at.pair)
+    def may_count(at: PairLocation, bound: Array) -> Array:
+        counts: Array = bound < gather(reach, at.pair)
+        return counts
 
-    def add(at: PairLocation, a: Body, b: Body, is_valid: jax.Array, state: Any) -> Any:
+    # The state is that of `_take_nearest` or that of `_add_overlaps`.
+    def add(at: PairLocation, a: Body, b: Body, is_valid: Array, state: Any) -> Any:
         out = contact(a, b)
         # A twist of a about the origin changes the distance by n·(v + ω × p_a).
         moment = jnp.cross(out.point_a, out.normal)
@@ -152,7 +156,8 @@ def _sum_sources(sources: list[PairSource]) -> list[tuple[jax.Array, jax.Array]]
         add_to = _take_nearest if has_unions else _add_overlaps
         return add_to(state, overlaps, at.end, is_valid)
 
-    state = batch.fold_near(near, may_count, add, unions if has_unions else sums)
+    begin: Any = unions if has_unions else sums
+    state = batch.fold_near(near, may_count, add, begin)
     sums = _add_unions(state, sums) if has_unions else state
     # Rows without overlap return their least gap, capped by the slack with which
     # `nearest` began.

@@ -7,7 +7,7 @@ is in the arrays. Places that no pair takes have a margin of -inf.
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -31,18 +31,11 @@ from posewise.robots.contact.body_table import (
 from posewise.robots.kinematics.forward import Kinematics
 from posewise.robots.world.frame import Frame
 
+from ..pair_types import PairTypes
+
 FAR_DISTANCE = 1e3
 """Distance of what is no pair [m]: more than any margin, and little enough that sums
 with it keep their digits."""
-
-
-class PairTypes(NamedTuple):
-    """Static properties of pairs of bodies, which programs depend on."""
-
-    kinds: tuple[PairKind, ...]
-    """Kinds of pairs that are measured."""
-    has_unions: bool
-    """Whether a pair of frames may have several pairs of bodies."""
 
 
 MIN_NAMED_SIZE = 4

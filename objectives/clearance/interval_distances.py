@@ -21,11 +21,11 @@ from posewise.compilation.arrays import Array
 from posewise.compilation.compaction import empty_indices, gather, scatter_min
 from posewise.compilation.precision import full_matmul_precision
 from posewise.compilation.program import compile_program
+from posewise.features.pair_types import PairTypes
 from posewise.features.pairs.near_pairs import PairBatch, PairLocation
 from posewise.features.pairs.sources import PairSource
 from posewise.features.pairs.tables import (
     MIN_WORLD_SIZE,
-    PairTypes,
     on_nodes,
     table_of_frames,
 )
@@ -135,12 +135,15 @@ def _interval_distances(
         bounds.displacement.sum(-1),
         poses,
     )
-    measured = limit[:, None], jnp.full((len(limit), 1), jnp.inf, q.dtype)
+    beyond: tuple[Array, ...] = (
+        limit[:, None],
+        jnp.full((len(limit), 1), jnp.inf, q.dtype),
+    )
     measured = batch.fold_near(
         near,
         partial(_may_be_nearer, motion, limit),
         partial(_add_contacts, motion),
-        measured,
+        beyond,
     )
     return tuple(x.reshape(threshold.shape) for x in measured)
 
@@ -267,9 +270,9 @@ def _add_contacts(
     at: PairLocation,
     a: Body,
     b: Body,
-    is_valid: jax.Array,
-    least: tuple[jax.Array, jax.Array],
-) -> tuple[jax.Array, ...]:
+    is_valid: Array,
+    least: tuple[Array, ...],
+) -> tuple[Array, ...]:
     """Return the least bounds and distances after those of pairs of bodies."""
     out = contact(a, b)
     first_order = motion.relative(motion.displacement, at)

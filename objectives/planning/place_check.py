@@ -16,9 +16,10 @@ from posewise.collision import Body, contact
 from posewise.compilation.arrays import Array
 from posewise.compilation.compaction import empty_indices, gather, scatter_min
 from posewise.compilation.precision import full_matmul_precision
+from posewise.features.pair_types import PairTypes
 from posewise.features.pairs.near_pairs import PairBatch, PairLocation
 from posewise.features.pairs.sources import PairSource
-from posewise.features.pairs.tables import PairTypes, on_nodes
+from posewise.features.pairs.tables import on_nodes
 from posewise.robots.kinematics.forward import Kinematics, forward_pass_nodes
 
 PlaceCheck = Callable[[Float[Array, "n nq"], Bool[Array, " n"]], Bool[jax.Array, " n"]]
@@ -80,8 +81,8 @@ def _add_contacts(
     a: Body,
     b: Body,
     is_valid: Array,
-    keeps: Array,
-) -> Array:
+    keeps: jax.Array,
+) -> jax.Array:
     """Return 0 for configurations in which pairs are too near, too."""
     # What could not be computed may be near.
     is_lost = is_valid & ~(contact(a, b).distance >= limit(location))

@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float, Int
 from posewise.compilation.arrays import Array
 from posewise.compilation.compaction import dynamic_row, gather, update_slice
 from posewise.compilation.program import compile_program
-from posewise.features.pairs.tables import PairTypes
+from posewise.features.pair_types import PairTypes
 from posewise.robots.kinematics.forward import Kinematics
 from posewise.robots.kinematics.manifold import difference, integrate
 

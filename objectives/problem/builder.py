@@ -1,12 +1,11 @@
 """Parts of a path problem, made from what users pass to `KOMO`, and checked."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, PyTree
 
 from posewise.features import FS, Feature
 from posewise.features.typing import Order, ScaleLike, SymbolLike, TargetLike
@@ -100,10 +99,14 @@ def make_objective(
     symbol: SymbolLike | Feature,
     frames: Frames,
     type: OT,
-    name: str | None,
-    numbers: dict[str, Any],
-    options: dict[str, Any],
+    *,
+    scale: ScaleLike | None = None,
+    target: TargetLike | None = None,
+    order: Order | None = None,
+    params: PyTree | None = None,
+    name: str | None = None,
     between: float | None = None,
+    options: Mapping[str, float | VectorLike] | None = None,
 ) -> Objective:
     """Return an objective of a feature; see `KOMO.add_objective`.
 
@@ -113,20 +116,32 @@ def make_objective(
         symbol: an entry of `FS`, a function of poses, or a `Feature`.
         frames: of the feature; not with a `Feature`.
         type: eq, ineq or sos.
+        scale: of the feature; None: not given, as are target and order.
+        target: of the feature.
+        order: of the feature.
+        params: of a function of poses.
         name: for reports; None: the symbol and the frames.
-        numbers: scale, target and order of the feature, None where not given.
-        options: of the symbol.
         between: largest deviation between slices.
+        options: of the symbol; None: its defaults.
     """
     if isinstance(symbol, Feature):
         feature = symbol
-        if frames or options or any(value is not None for value in numbers.values()):
+        is_plain = scale is None and target is None and order is None
+        if frames or options or params is not None or not is_plain:
             raise ObjectiveError(
-                "A Feature has its own frames, scale, target and order; give them"
-                " when making the Feature."
+                "A Feature has its own frames, scale, target, order and params; give"
+                " them when making the Feature."
             )
     else:
-        feature = Feature(symbol, frames, **numbers, **options)
+        feature = Feature(
+            symbol,
+            frames,
+            order=order,
+            target=target,
+            scale=scale,
+            params=params,
+            **options or {},
+        )
     if not isinstance(type, OT):
         raise ObjectiveError(f"type is {type!r}, expected OT.eq, OT.ineq or OT.sos.")
     label = name or feature_label(feature)
@@ -227,9 +242,10 @@ def make_control_objective(
         FS.qHome if order == 0 else FS.qItself,
         joints,
         OT.sos,
-        name or f"control order {order}",
-        dict(order=order, target=target, scale=scale),
-        {},
+        scale=scale,
+        target=target,
+        order=order,
+        name=name or f"control order {order}",
     )
     k = objective.feature.order
     if k == 0:
@@ -255,7 +271,7 @@ def make_motion_limits(
     for name, feature in motion_limits(
         spec.config, velocity, acceleration, jerk, joints, scale, spec.k_order
     ):
-        objective = make_objective(spec, times, feature, (), OT.ineq, name, {}, {})
+        objective = make_objective(spec, times, feature, (), OT.ineq, name=name)
         weights = spec.tau[list(objective.slices)] ** -feature.order
         objectives.append(replace(objective, weights=tuple(weights.tolist())))
     return tuple(objectives)

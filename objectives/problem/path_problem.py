@@ -156,6 +156,7 @@ class PathProblem:
         scale: ScaleLike | None = None,
         target: TargetLike | None = None,
         order: Order | None = None,
+        params: PyTree | None = None,
         name: str | None = None,
         between: float | None = None,
         **options: float | VectorLike,
@@ -173,6 +174,7 @@ class PathProblem:
                 coordinates that turn without end are met up to full turns, see
                 `Config.periods`; only inequalities count turns.
             order: see `Feature`; at most k_order.
+            params: of a function of poses, see `Feature` and `set_params`.
             name: for reports.
             between: largest deviation of an eq or ineq of order 0 between its slices,
                 where the path is straight, in the unit of the feature: the closed
@@ -189,9 +191,19 @@ class PathProblem:
             ObjectiveError: when no slice is selected or the order exceeds k_order, or
                 for a bound with nothing between slices.
         """
-        numbers = dict(scale=scale, target=target, order=order)
         objective = make_objective(
-            self.spec, times, symbol, frames, type, name, numbers, options, between
+            self.spec,
+            times,
+            symbol,
+            frames,
+            type,
+            scale=scale,
+            target=target,
+            order=order,
+            params=params,
+            name=name,
+            between=between,
+            options=options,
         )
         self._append(objective)
         return objective
@@ -523,7 +535,7 @@ class PathProblem:
         Nothing is compiled for them.
 
         Args:
-            objective: as `add_objective` returned it, of a `Feature` with params.
+            objective: as `add_objective` returned it, of a function with params.
             params: of the same structure and shapes.
 
         Raises:

@@ -22,6 +22,7 @@ from posewise.solvers import EQ, Options, Result, Status, solve_interruptible
 from posewise.solvers.deadline import check_deadline
 from posewise.solvers.interruptible import ProgressCallback
 from posewise.solvers.memo import Memo
+from posewise.solvers.options import Number
 
 from ..chain.groups import ChainData
 from ..clearance.certificate import Certificate
@@ -268,7 +269,7 @@ def solve_certified(
     return best
 
 
-def _is_worth_an_exchange(best: CertifiedResult, tolerance: float) -> bool:
+def _is_worth_an_exchange(best: CertifiedResult, tolerance: Number) -> bool:
     """Return whether a path only misses distances that its rows do not ask for."""
     result, certificate, _ = best
     is_near = result.violation <= tolerance
@@ -277,7 +278,9 @@ def _is_worth_an_exchange(best: CertifiedResult, tolerance: float) -> bool:
     return bool(is_near and not is_interrupted and not is_kept)
 
 
-def _is_better(again: CertifiedResult, best: CertifiedResult, tolerance: float) -> bool:
+def _is_better(
+    again: CertifiedResult, best: CertifiedResult, tolerance: Number
+) -> bool:
     """Return whether a path solved again replaces one that may be good enough.
 
     One whose distances are tolerated, such as that from a start a little inside of a

@@ -51,7 +51,7 @@ class SolveSettings:
         """Return the penalty with which a start begins."""
         is_odd = start % 2
         factor = self.options.alternate_start_penalty_factor if is_odd else 1.0
-        return self.options.mu * factor
+        return float(self.options.mu * factor)
 
 
 def make_settings(
