@@ -63,8 +63,8 @@ EFFECT = re.compile(
 """Words with which the docstring of a numeric constant says what it brings about."""
 
 CLASHES = frozenset(
-    "Box Config Contact Course Feature Frame Grid KOMO NLP Open Place Plane Search"
-    " SearchState Segment Situation SolverState SourceLocation Step Until"
+    "Box Config Contact Feature Frame Grid KOMO NLP Open Place Plane"
+    " SearchState Segment SolverState SourceLocation Step Until"
     " Verdict".split()
 )
 """Names that several classes of the product have, to be given up one by one; those of
