@@ -47,7 +47,8 @@ from .support import OnTopOf, Under
 from .upright import Upright
 
 MAX_START_DEPTH = 2.0
-"""Largest depth of random starts in the view frustum [m]."""
+"""Largest depth of random starts in the view frustum [m]; a larger one spreads them out
+to where objects cannot be put."""
 LEAST_HEIGHT_SHARE = 0.3
 """Least height of a centre above its support, as a share of the least extent (1).
 
