@@ -30,15 +30,20 @@ SOFTNESS_FACTORS = (1.0, 0.3, 0.1, 0.03, 0.01)
 """Widths of the logistic function, one after the other, as fractions of the median
 margin [1]. The last decides how far only the scenes nearest to the threshold count."""
 MAX_ROUNDS = 3
-"""Largest number of linearizations for each width (count)."""
+"""Largest number of linearizations for each width; more fit margins better that are far
+from linear, and take longer."""
 MAX_HALVINGS = 4
-"""Largest number of attempts with half the step (count)."""
+"""Largest number of attempts with half the step; after more of them the fit of a width
+ends later."""
 MAX_NEWTON_STEPS = 30
-"""Number of Newton steps of a regression on a linearization (count)."""
+"""Number of Newton steps of a regression on a linearization; more than needed take
+longer only."""
 CONVERGED_STEP = 1e-3
-"""Largest step after which no linearization follows [1]."""
+"""Largest step of the logarithm of a parameter [1] after which no linearization
+follows; a smaller one fits to more digits."""
 MAX_LOG_STEP = 0.7
-"""Largest step of the logarithm of a parameter [1]."""
+"""Largest step of the logarithm of a parameter [1]; a larger one trusts linearizations
+farther away."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,22 +100,22 @@ def fit(
     names = _checked_parameters(predicate, parameters)
     log = np.log([float(getattr(predicate, name)) for name in names])
 
-    def at(log: Float[np.ndarray, " p"]) -> Predicate:
+    def with_values(log: Float[np.ndarray, " p"]) -> Predicate:
         values = dict(zip(names, np.exp(log).tolist(), strict=True))
         return replace(predicate, **values)  # type: ignore[type-var]
 
     def margins(log: Float[np.ndarray, " p"]) -> Float[np.ndarray, " n"]:
-        p = at(log)
+        p = with_values(log)
         return np.array([((~p).violation(C) - p.violation(C)) / 2 for C in scenes])
 
     sign = np.where(truth, 1.0, -1.0)
     scale = max(float(np.median(np.abs(margins(log)))), 1e-6)
     for factor in SOFTNESS_FACTORS:
         log = _minimize(margins, log, sign, factor * scale)
-    fitted = at(log)
-    held = np.array([fitted.holds(C) for C in scenes])
+    fitted = with_values(log)
+    verdicts = np.array([fitted.holds(C) for C in scenes])
     values = dict(zip(names, np.exp(log).tolist(), strict=True))
-    mistakes = tuple(np.flatnonzero(held != truth).tolist())
+    mistakes = tuple(np.flatnonzero(verdicts != truth).tolist())
     if len(mistakes) >= min(truth.sum(), (~truth).sum()):
         warnings.warn(
             f"The fitted {predicate!r} is wrong in {len(mistakes)} of {len(truth)}"
@@ -204,9 +209,9 @@ def _checked_labels(
         )
     truth = truth.astype(bool)
     if truth.all() or not truth.any():
-        said = "True" if len(truth) and truth[0] else "False"
+        label = "True" if len(truth) and truth[0] else "False"
         raise PredicateError(
-            f"fit: all labels are {said}, which bounds no threshold from both sides;"
+            f"fit: all labels are {label}, which bounds no threshold from both sides;"
             " add scenes with the other label."
         )
     return truth

@@ -91,8 +91,8 @@ def largest(x: Float[jax.Array, "n ..."]) -> Float[jax.Array, "..."]:
     That number is 0, and the derivative NaN, where a compiler computes the entries
     twice and rounds them differently.
     """
-    at = jnp.argmax(jax.lax.stop_gradient(x), 0)
-    chosen = at == np.arange(x.shape[0]).reshape(-1, *[1] * (x.ndim - 1))
+    first_index = jnp.argmax(jax.lax.stop_gradient(x), 0)
+    chosen = first_index == np.arange(x.shape[0]).reshape(-1, *[1] * (x.ndim - 1))
     return jnp.sum(jnp.where(chosen, x, 0.0), 0)
 
 

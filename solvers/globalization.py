@@ -39,7 +39,7 @@ class SearchState(NamedTuple):
     """Number of rejected steps from the iterate."""
 
 
-class Verdict(NamedTuple):
+class StepVerdict(NamedTuple):
     """Decision about a trial step, with the iterate and merit function that follow."""
 
     iterate: Iterate
@@ -64,7 +64,7 @@ def judge(
     largest_square: Float[jax.Array, ""],
     blocks: tuple[ResidualBlock, ...],
     is_first: Bool[jax.Array, ""],
-) -> Verdict:
+) -> StepVerdict:
     """Accept or reject a trial step.
 
     Args:
@@ -100,7 +100,7 @@ def judge(
     damping = jnp.clip(damping, options.damping_min, MAX_DAMPING)
     rejections = jnp.where(accepted | is_trade, 0, search.rejections + 1)
 
-    return Verdict(
+    return StepVerdict(
         _select(accepted, trial.x, residuals, blocks, iterate),
         jax.tree.map(lambda a, b: jnp.where(is_trade, a, b), steered, lagrangian),
         SearchState(damping, rejections),
@@ -153,7 +153,7 @@ def _next_damping(
 
 
 def model_rows(
-    verdict: Verdict,
+    verdict: StepVerdict,
     step: Float[jax.Array, "T nv"],
     blocks: tuple[ResidualBlock, ...],
     shared: tuple[int, ...],

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Bool, Float, Int, PyTree
 
 from .chain_problem import ChainProblem
-from .globalization import SearchState, Verdict, judge, model_rows
+from .globalization import SearchState, StepVerdict, judge, model_rows
 from .merit import AugmentedLagrangian
 from .options import Options
 from .quadratic_model import TrialStep, minimize_model, no_step
@@ -118,7 +118,7 @@ def _find_step(
     problem: ChainProblem,
     data: PyTree,
     options: Options,
-    verdict: Verdict,
+    verdict: StepVerdict,
     model: tuple[ResidualBlock, ...],
     worst: Float[jax.Array, ""],
     schedule: ScheduleState,

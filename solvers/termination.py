@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Bool, Float
 
-from .globalization import Verdict
+from .globalization import StepVerdict
 from .merit import AugmentedLagrangian, relative_scale
 from .optimality import kkt_residual
 from .options import Options
@@ -28,7 +28,7 @@ A longer window ends fewer slow solves."""
 
 
 def is_stuck(
-    options: Options, trial: TrialStep, verdict: Verdict
+    options: Options, trial: TrialStep, verdict: StepVerdict
 ) -> Bool[jax.Array, ""]:
     """Return whether even a negligible step was rejected: none decreases the merit.
 
@@ -42,7 +42,7 @@ def is_stuck(
 def subproblem_is_solved(
     options: Options,
     trial: TrialStep,
-    verdict: Verdict,
+    verdict: StepVerdict,
     schedule: ScheduleState,
     worst: Float[jax.Array, ""],
     is_first: Bool[jax.Array, ""],
@@ -71,7 +71,7 @@ def subproblem_is_solved(
 def step_is_not_worth_its_trial(
     options: Options,
     trial: TrialStep,
-    verdict: Verdict,
+    verdict: StepVerdict,
     lagrangian: AugmentedLagrangian,
     schedule: ScheduleState,
     worst: Float[jax.Array, ""],
@@ -111,7 +111,7 @@ def terminate(
     options: Options,
     status: jax.Array,
     window: ProgressWindow,
-    verdict: Verdict,
+    verdict: StepVerdict,
     trial: TrialStep,
     merit: Float[jax.Array, ""],
     worst: Float[jax.Array, ""],

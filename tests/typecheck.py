@@ -40,7 +40,7 @@ VALIDATES_ITSELF = frozenset(
     posewise.logic.motion.activity
     posewise.logic.motion.plan
     posewise.logic.motion.planner
-    posewise.logic.motion.steps
+    posewise.logic.motion.step_types
     posewise.logic.parameter_fit
     posewise.logic.planning.branch_placement
     posewise.logic.planning.dnf_search

@@ -63,9 +63,7 @@ EFFECT = re.compile(
 """Words with which the docstring of a numeric constant says what it brings about."""
 
 CLASHES = frozenset(
-    "Box Config Contact Course Feature Frame Grid KOMO NLP Open Place Plane Search"
-    " SearchState Segment Situation SolverState SourceLocation Step Until"
-    " Verdict".split()
+    "Box Config Contact Feature Frame KOMO NLP Open Plane SolverState Until".split()
 )
 """Names that several classes of the product have, to be given up one by one; those of
 rai's face are rai's."""

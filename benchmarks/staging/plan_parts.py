@@ -10,15 +10,15 @@ import time
 from collections.abc import Callable
 from types import FunctionType
 
+from posewise.logic.motion.goal_poses import find_goal_poses
 from posewise.logic.motion.grasps import find_grasps
 from posewise.logic.motion.keyframes import solve_keyframes
-from posewise.logic.motion.places import find_places
 from posewise.logic.motion.segment import solve_segment
 from posewise.objectives.problem.spec import certify_path
 
 PARTS = {
     "grasps": find_grasps,
-    "places": find_places,
+    "places": find_goal_poses,
     "keyframes": solve_keyframes,
     "paths": solve_segment,
     "certificates": certify_path,

@@ -43,8 +43,8 @@ def bind_names(
     for name, substance in substances_of(problem).items():
         bound.setdefault(name, substance)
     for name in problem.instances:
-        taken = name in bound or name in bound.values()
-        if name in C.objects and not taken:
+        is_bound = name in bound or name in bound.values()
+        if name in C.objects and not is_bound:
             bound[name] = name
     missing = []
     for instance in _instances_in_rooms_first(problem):
@@ -85,10 +85,10 @@ def _checked_names(
         if name not in known and instance not in substances:
             message = unknown_name("object, frame or room", name, known)
             raise ConfigError(f"names of {instance!r}: {message}")
-        taken = [i for i, n in bound.items() if n == name]
-        if taken and instance not in substances:
+        namesakes = [i for i, n in bound.items() if n == name]
+        if namesakes and instance not in substances:
             raise ConfigError(
-                f"names: {taken[0]!r} and {instance!r} are both {name!r}; bind each"
+                f"names: {namesakes[0]!r} and {instance!r} are both {name!r}; bind each"
                 " instance to an object that no other instance is bound to."
             )
         bound[instance] = name
@@ -129,9 +129,9 @@ def _candidates(C: Config, category: str, room: str | None) -> list[str]:
     return names
 
 
-def _missing_message(missing: list[_Instance], C: Config, taken: Iterable[str]) -> str:
+def _missing_message(missing: list[_Instance], C: Config, bound: Iterable[str]) -> str:
     """Return the error message about instances without a matching object."""
-    taken = set(taken)
+    bound = set(bound)
     known = sorted({obj.category for obj in C.objects.values() if obj.category})
     sentences = []
     for category in dict.fromkeys(instance.category for instance in missing):
@@ -140,10 +140,10 @@ def _missing_message(missing: list[_Instance], C: Config, taken: Iterable[str]) 
         candidates = _candidates(C, category, None)
         where = f" in {' or '.join(rooms)}" if rooms and C.rooms is not None else ""
         if candidates:
-            left = [name for name in candidates if name not in taken]
+            unbound = [name for name in candidates if name not in bound]
             why = (
-                f"of {len(candidates)} {category} in the world {len(left)}"
-                f" {'is' if len(left) == 1 else 'are'} left."
+                f"of {len(candidates)} {category} in the world {len(unbound)}"
+                f" {'is' if len(unbound) == 1 else 'are'} left."
             )
         else:
             why = unknown_name("object of category", category, known)

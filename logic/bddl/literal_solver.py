@@ -288,22 +288,22 @@ class LiteralSolver:
                 supports[involved[0]] |= set(involved[1:])
         boxes = {name: bounding_box(find_object(self.world, name)) for name in names}
         volume = {n: float(np.prod(np.ptp(box, axis=0))) for n, box in boxes.items()}
-        left, order, located = list(names), list[str](), self._located_objects()
+        waiting, order, located = list(names), list[str](), self._located_objects()
 
         def lateness(name: str) -> tuple[bool, bool, bool, float]:
             """Return a key that is smaller for objects to place earlier."""
-            waits = bool(neighbours[name]) and neighbours[name] <= set(left)
+            waits = bool(neighbours[name]) and neighbours[name] <= set(waiting)
             has_place = name in located
             return (
-                bool(supports[name] & set(left)),
+                bool(supports[name] & set(waiting)),
                 waits,
                 waits and not has_place,
                 -volume[name],
             )
 
-        while left:
-            order.append(min(left, key=lateness))
-            left.remove(order[-1])
+        while waiting:
+            order.append(min(waiting, key=lateness))
+            waiting.remove(order[-1])
         return order
 
 

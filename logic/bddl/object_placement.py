@@ -154,13 +154,13 @@ def _reduced_world(C: Config, involved: Collection[str]) -> Config:
 
 def _is_penetrating(C: Config, name: str) -> bool:
     """Return whether an object penetrates another one, deeper than in contact."""
-    boxes, own = world_boxes(C), solid_frames(C, [name])
+    boxes, parts = world_boxes(C), solid_frames(C, [name])
     low, high = boxes.owned_by(name).bounds
     for other in set(boxes.owners) - {name}:
         other_low, other_high = boxes.owned_by(other).bounds
         overlap = np.minimum(high, other_high) - np.maximum(low, other_low)
         if (overlap > -CONTACT_TOLERANCE).all():
-            pairs = [(i, j) for i in own for j in solid_frames(C, [other])]
+            pairs = [(i, j) for i in parts for j in solid_frames(C, [other])]
             contacts = nearest_contacts(C.tree, pairs, 0.0)
             if any(float(c.distance) < -CONTACT_TOLERANCE for c in contacts.values()):
                 return True
@@ -196,10 +196,15 @@ def _is_carried(C: Config, boxes: AxisAlignedBoxes, upper: str, lower: str) -> b
         lower: name of the other one.
     """
     joint = C.frame(upper).joint
-    own, other = boxes.owned_by(upper), boxes.owned_by(lower)
-    if joint is None or joint.type != "free" or not own.owners or not other.owners:
+    upper_boxes, lower_boxes = boxes.owned_by(upper), boxes.owned_by(lower)
+    if (
+        joint is None
+        or joint.type != "free"
+        or not upper_boxes.owners
+        or not lower_boxes.owners
+    ):
         return False
-    (low, high), (other_low, other_high) = own.bounds, other.bounds
+    (low, high), (other_low, other_high) = upper_boxes.bounds, lower_boxes.bounds
     centre = (low + high)[:2] / 2
     above = (other_low[:2] <= centre) & (centre <= other_high[:2])
     if not above.all() or low[2] <= other_low[2]:

@@ -11,9 +11,11 @@ from .requirements import Requirements, requirements_of
 from .synset_sizes import BodyTemplate, body_of_synset
 
 AREA_PER_FOOTPRINT = 2.5
-"""Free area on a support, by the area of the footprints (1); larger packs looser."""
+"""Ratio of the free area on a support to the area of the footprints; a larger one packs
+looser."""
 COMPARTMENT_CLEARANCE = 0.04
-"""Length by which a compartment exceeds its largest content [m]."""
+"""Length by which a compartment exceeds its largest content [m]; with a larger one
+contents fit in more easily, and furniture grows."""
 MIN_CRATE_EDGE = 0.06
 """Least horizontal edge of a crate [m]; larger makes larger bottles and jars."""
 MIN_LEVEL_HEIGHT = 0.35

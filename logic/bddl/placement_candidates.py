@@ -47,11 +47,13 @@ from .support_surfaces import (
 YAW_ANGLES = (0.0, np.pi / 2, np.pi, -np.pi / 2)
 """Rotations about the vertical, from the present orientation [rad]."""
 NEIGHBOUR_CLEARANCE = 2e-3
-"""Distance between neighbours that are not to touch [m]."""
+"""Distance between neighbours that are not to touch [m]; farther ones are next to each
+other less often."""
 POINTS_PER_SURFACE = 60
 """Number of points sampled on each surface; more find tighter places, slower."""
 MAX_EXACT_CHECKS = 40
-"""Number of free points checked exactly, for each orientation."""
+"""Number of free points checked exactly, for each orientation; more find a rare place
+more often, and take longer where there is none."""
 MAX_DROP_STEPS = 20
 """Number of steps down until an object rests on a surface that is not flat."""
 UP = np.array([0.0, 0.0, 1.0])
@@ -170,19 +172,19 @@ class PlacementCandidates:
     def _orientation(self, literals: Sequence[Predicate], yaw: float) -> _Orientation:
         """Return the object rotated about the vertical."""
         C, root = self.C, self.C.index(self.name)
-        own = solid_frames(C, [self.name])
+        parts = solid_frames(C, [self.name])
         rotation, pose = axis_angle_to_quat(UP, yaw), C.pose(self.name)
         R = quat_to_matrix(rotation)
-        own_boxes = rotated_boxes(C, own, root, R)
+        own_boxes = rotated_boxes(C, parts, root, R)
         load = solid_frames(C, self.carried)
         size = np.ptp(own_boxes.bounds, axis=0)
         return _Orientation(
             quaternion=quat_multiply(rotation, pose[3:]),
             parts=[
-                (f, R @ R_f, R @ (p - pose[:3])) for f, R_f, p in posed_frames(C, own)
+                (f, R @ R_f, R @ (p - pose[:3])) for f, R_f, p in posed_frames(C, parts)
             ],
             own_boxes=own_boxes,
-            all_boxes=rotated_boxes(C, [*own, *load], root, R),
+            all_boxes=rotated_boxes(C, [*parts, *load], root, R),
             surfaces=find_support_surfaces(
                 C, self.name, literals, size, self.obstacles
             ),
@@ -249,11 +251,11 @@ class PlacementCandidates:
                     continue
                 # iGibson's semantics measures from the root frame alone.
                 root_only = literal.semantics == "igibson"
-                own, height = (
+                centre, height = (
                     float(centre_of_mass(find_object(self.C, *names), root_only)[2])
                     for names in ((self.name, other), (other, self.name))
                 )
-                offset = own - self.C.pose(self.name)[2]
+                offset = centre - self.C.pose(self.name)[2]
                 yield _Neighbour(boxes, height, offset)
 
     def _drop_heights(

@@ -10,11 +10,13 @@ from posewise.robots.geometry.shapes import Box, Cylinder, Sphere
 from .synset_sizes import BodyTemplate
 
 WALL_THICKNESS = 0.01
-"""Thickness of walls, boards and lids [m]."""
+"""Thickness of walls, boards and lids [m]; thicker ones leave less room inside."""
 BOARD_THICKNESS = 0.04
-"""Thickness of table tops, door leaves and door frames [m]."""
+"""Thickness of table tops, door leaves and door frames [m]; thicker ones leave less
+room below."""
 HINGE_RANGE = 1.57
-"""Range of the hinges of doors and lids [rad]."""
+"""Range of the hinges of doors and lids [rad]; with a larger one they open by more than
+a right angle."""
 
 Size: TypeAlias = tuple[float, float, float]
 """Outer edges along x, y and z [m]."""

@@ -144,10 +144,10 @@ def _goal_conditions(section: Form, objects: InstancesByCategory) -> tuple[Form,
     if len(section) < 2:
         raise LoadError(f"{section.location}: the goal is empty.")
     if len(section) > 2:
-        rest = section[2].location
+        location = section[2].location
         warnings.warn(
-            f"{rest}: this does not count, since :goal takes one condition; join them"
-            " by (and ...).",
+            f"{location}: this does not count, since :goal takes one condition; join"
+            " them by (and ...).",
             stacklevel=4,
         )
     goal = check_condition(section[1], objects)

@@ -21,14 +21,16 @@ class Stock:
 
     used: frozenset[str] = frozenset()
     """Names of the objects that were used up."""
-    left: Mapping[str, int] = field(default_factory=dict)
+    spare: Mapping[str, int] = field(default_factory=dict)
     """Numbers of products that nothing has taken yet."""
-    made: frozenset[str] = frozenset()
+    substances: frozenset[str] = frozenset()
     """Substances that were made."""
 
     def add(self, kind: str, number: int) -> "Stock":
         """Return the stock with more of a product."""
-        return replace(self, left={**self.left, kind: self.left.get(kind, 0) + number})
+        return replace(
+            self, spare={**self.spare, kind: self.spare.get(kind, 0) + number}
+        )
 
 
 @dataclass(eq=False)
@@ -40,7 +42,7 @@ class Production:
     """
 
     world: Config
-    kept: Collection[str]
+    required: Collection[str]
     """Names of the objects that must go on existing."""
     unwanted: Collection[str]
     """Names of the objects that are used up first."""
@@ -52,7 +54,7 @@ class Production:
         Returns:
             Why it cannot be made; "" if there is some now.
         """
-        if Real(substance).holds(self.world) or substance in self.stock.made:
+        if Real(substance).holds(self.world) or substance in self.stock.substances:
             return ""
         return self._commit(self._produce(substance, self.stock, ()))
 
@@ -72,8 +74,8 @@ class Production:
         reasons = [f"no rule uses {substance_name(kind)} up"]
         stock = replace(self.stock, used=self.stock.used | {name})
         for rule in rules_using(kind):
-            rest = {**rule.inputs, kind: rule.inputs[kind] - 1}
-            outcome = self._apply(replace(rule, inputs=rest), stock, (kind,))
+            partners = {**rule.inputs, kind: rule.inputs[kind] - 1}
+            outcome = self._apply(replace(rule, inputs=partners), stock, (kind,))
             if isinstance(outcome, Stock):
                 return self._commit(outcome)
             reasons.append(outcome)
@@ -114,7 +116,7 @@ class Production:
             stock: before.
             above: kinds that are made from it, which end a circle of rules.
         """
-        if stock.left.get(kind, 0) > 0:
+        if stock.spare.get(kind, 0) > 0:
             return stock.add(kind, -1)
         reasons = []
         for rule in rules_making(kind):
@@ -143,8 +145,8 @@ class Production:
                 stock = outcome
         for kind, number in rule.outputs.items():
             stock = stock.add(kind, number)
-        made = frozenset(filter(self._is_substance, rule.outputs))
-        return replace(stock, made=stock.made | made)
+        substances = frozenset(filter(self._is_substance, rule.outputs))
+        return replace(stock, substances=stock.substances | substances)
 
     def _is_substance(self, kind: str) -> bool:
         """Return whether a kind is the name of a substance, not of objects."""
@@ -173,7 +175,7 @@ class Production:
             stock: before.
             above: kinds that are made from it.
         """
-        if kind in stock.made or Real(kind).holds(self.world):
+        if kind in stock.substances or Real(kind).holds(self.world):
             return stock
         if cooked and not any(
             "heatSource" in o.abilities for o in self.world.objects.values()
@@ -186,7 +188,7 @@ class Production:
             and self._is_free(o, stock)
             and not (cooked is False and self._is_cooked(o))
         ]
-        spare = [name for name in fitting if name not in self.kept]
+        spare = [name for name in fitting if name not in self.required]
         for name in sorted(spare, key=lambda n: n not in self.unwanted)[:1]:
             return replace(stock, used=stock.used | {name})
         if kind in above:

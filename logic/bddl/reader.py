@@ -9,7 +9,7 @@ TOKEN_PATTERN = re.compile(r"[()]|[^\s()]+")
 """A parenthesis, or a word without spaces and parentheses."""
 
 
-class SourceLocation(NamedTuple):
+class TokenLocation(NamedTuple):
     """A place in a text; lines and columns count from 1."""
 
     source: str
@@ -23,13 +23,13 @@ class SourceLocation(NamedTuple):
 class Word(str):
     """A word, in lower case."""
 
-    location: SourceLocation
+    location: TokenLocation
 
 
 class Form(tuple):
     """Words and forms within parentheses, which `str` writes, too."""
 
-    location: SourceLocation
+    location: TokenLocation
 
     def __str__(self) -> str:
         return f"({' '.join(map(str, self))})"
@@ -53,10 +53,10 @@ def read_form(text: str, source: str = "text") -> Form:
     """
     forms: list[Expression] = []
     # For each parenthesis that is still open: its location, and the forms before it.
-    unclosed: list[tuple[SourceLocation, list[Expression]]] = []
+    unclosed: list[tuple[TokenLocation, list[Expression]]] = []
     for number, line in enumerate(text.splitlines(), 1):
         for token in TOKEN_PATTERN.finditer(line.partition(";")[0].lower()):
-            location = SourceLocation(source, number, token.start() + 1)
+            location = TokenLocation(source, number, token.start() + 1)
             if token[0] == "(":
                 unclosed.append((location, forms))
                 forms = []
@@ -76,6 +76,6 @@ def read_form(text: str, source: str = "text") -> Form:
         raise LoadError(f"{unclosed[-1][0]}: '(' is never closed.")
     if len(forms) != 1 or not isinstance(forms[0], Form):
         content = f"{len(forms)} expressions" if forms else "nothing"
-        location = forms[-1].location if forms else SourceLocation(source, 1, 1)
+        location = forms[-1].location if forms else TokenLocation(source, 1, 1)
         raise LoadError(f"{location}: there is {content}, expected one (define ...).")
     return forms[0]

@@ -27,15 +27,17 @@ from .requirements import requirements_of, substances_of
 from .scene_doubts import scene_doubts
 
 MAP_RESOLUTION = 0.1
-"""Edge of the cells of the room map [m]."""
+"""Edge of the cells of the room map [m]; rooms grow to multiples of two cells, by more
+with larger ones."""
 FURNITURE_CLEARANCE = 0.9
 """Free distance around furniture [m]; larger makes larger rooms."""
 OBJECT_CLEARANCE = 0.15
 """Free distance around loose objects [m]; larger makes larger rooms."""
 MIN_ROOM_WIDTH = 4.0
-"""Least width of a room [m]."""
+"""Least width of a room [m]; a larger one leaves more floor between objects."""
 FLOOR_THICKNESS = 0.1
-"""Thickness of floors, whose upper face is at z = 0 [m]."""
+"""Thickness of floors, whose upper face is at z = 0 [m]; through a smaller one fast
+bodies may fall in simulations."""
 
 
 def make_scene(problem: Problem, seed: int = 0) -> Config:
@@ -79,12 +81,12 @@ def make_scene(problem: Problem, seed: int = 0) -> Config:
     depth = max(y for _, y in sizes)
     width = sum(x for x, _ in sizes)
     C = Config()
-    placed, left = [], 0.0
+    placed, edge_x = [], 0.0
     # Rooms are beside each other along x, all with the depth of the deepest one.
     for (room, floor), (length, _) in zip(rooms, sizes, strict=True):
-        corner = np.array([left - width / 2, -depth / 2])
+        corner = np.array([edge_x - width / 2, -depth / 2])
         _add_floor(C, floor, corner, length, depth)
-        x0, x1 = (round(x / MAP_RESOLUTION) for x in (left, left + length))
+        x0, x1 = (round(x / MAP_RESOLUTION) for x in (edge_x, edge_x + length))
         cells = [x0, 0, x1, round(depth / MAP_RESOLUTION)]
         placed.append(Room(room, cells=cells, floor=floor))
         for position in positions[floor]:
@@ -97,7 +99,7 @@ def make_scene(problem: Problem, seed: int = 0) -> Config:
                 corner + position.center,
                 is_loose=name not in fixed or name in requirements.moved,
             )
-        left += length
+        edge_x += length
     shape = [round(x / MAP_RESOLUTION) for x in (width, depth)]
     C.rooms = RoomMap(placed, shape, MAP_RESOLUTION)
     return C

@@ -19,7 +19,8 @@ MIN_LOAD_EDGE = 0.35
 """Longest horizontal edge from which a load is doubtful [m]: smaller objects, such
 as ice cubes, are too large in the table of sizes."""
 MIN_EDGE_RATIO = 2.5
-"""Horizontal edge of a load divided by that of its support from which it is."""
+"""Ratio of a horizontal edge of a load to that of its support from which the two count
+as swapped."""
 
 
 def scene_doubts(problem: Problem, specs: Mapping[str, ObjectSpec]) -> Iterator[str]:
@@ -41,17 +42,17 @@ def scene_doubts(problem: Problem, specs: Mapping[str, ObjectSpec]) -> Iterator[
 
 def _unknown_synsets(specs: Mapping[str, ObjectSpec]) -> Iterator[str]:
     """Yield a sentence on the synsets of which neither size nor sense are known."""
-    found = []
+    unknown = []
     for synset, spec in specs.items():
         if has_known_size(synset) or is_known(synset):
             continue
         near = difflib.get_close_matches(synset_word(synset), BODY_BY_WORD, n=3)
         words = " or ".join(map(repr, near))
         meant = f" (did you mean {words}?)" if near else ""
-        found.append(f"{synset}, now a {spec.template} of {_edges(spec)}{meant}")
-    if found:
+        unknown.append(f"{synset}, now a {spec.template} of {_edges(spec)}{meant}")
+    if unknown:
         yield (
-            f"Synsets of unknown objects: {first_few(found, '; ')}. Correct them, or"
+            f"Synsets of unknown objects: {first_few(unknown, '; ')}. Correct them, or"
             " make the world yourself and give it to logic.bddl.bind."
         )
 
@@ -59,16 +60,20 @@ def _unknown_synsets(specs: Mapping[str, ObjectSpec]) -> Iterator[str]:
 def _swapped_terms(problem: Problem, specs: Mapping[str, ObjectSpec]) -> Iterator[str]:
     """Yield a sentence for each relation whose support grew to carry its load."""
     category_of = problem.category_of
-    told = set()
+    reported = set()
     for condition in (*problem.init, *problem.goal):
         for predicate, *terms in ground_atoms(condition, problem, {}):
             if predicate not in ("ontop", "inside"):
                 continue
             load, support = (category_of[term] for term in terms)
             key = predicate, load, support
-            if key in told or support not in specs or not _is_swapped(load, support):
+            if (
+                key in reported
+                or support not in specs
+                or not _is_swapped(load, support)
+            ):
                 continue
-            told.add(key)
+            reported.add(key)
             a, b = terms
             place = "on" if predicate == "ontop" else "inside"
             x, y, _ = body_of_synset(support).size

@@ -26,7 +26,8 @@ from .rest_doubts import rest_doubts
 from .task import ConditionResult, Report, bind
 
 TRIES_PER_BRANCH = 2
-"""Attempts at each branch: objects placed anywhere, then beside each other."""
+"""Number of attempts at each branch: in the first objects are placed anywhere, in later
+ones beside each other. More take longer where a branch has no solution."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +51,8 @@ class ActivitySolution:
     formula does not hold; empty: none did."""
 
     def __str__(self) -> str:
-        made = "solved" if self.holds else "not solved"
-        lines = [f"{made}, {self.branches_tried} tried: {self.branch}"]
+        result = "solved" if self.holds else "not solved"
+        lines = [f"{result}, {self.branches_tried} tried: {self.branch}"]
         lines += [self.stopped] if self.stopped else []
         lines += [str(self.report), *(f"! {doubt}" for doubt in self.doubts)]
         return "\n".join(lines)
@@ -284,13 +285,13 @@ def _production(world: Config, branch: Branch) -> Production:
         for p in branch.literals
         if isinstance(p, Not) and isinstance(p.part, Real)
     }
-    kept = {
+    required = {
         name
         for p in branch.literals
         if not isinstance(p, Not)
         for name in object_names(p)
     }
-    return Production(world, kept, unwanted)
+    return Production(world, required, unwanted)
 
 
 def _solution(

@@ -25,11 +25,13 @@ from .aabb_queries import MAX_EXTENT, AxisAlignedBoxes
 RESTING_GAP = 2e-5
 """Height of an object above its support [m], which counts as contact."""
 RIM_OFFSET = 1e-3
-"""Distance from a rim of the centre of an overhanging object [m]."""
+"""Distance from a rim of the centre of an overhanging object [m]; nearer ones tip over
+by rounding."""
 MAX_SURFACES = 16
 """Number of surfaces tried, the most likely ones; more find more places, slower."""
 NEIGHBOUR_REACH = 1 / 3
-"""Largest distance of objects next to each other, by their mean edge (1)."""
+"""Ratio of the largest distance of objects next to each other to their mean edge;
+candidates are no farther apart than this."""
 MIN_STEP = 1e-3
 """Height by which a top is lower than a container's rim, or an obstacle higher [m]."""
 

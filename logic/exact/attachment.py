@@ -8,7 +8,8 @@ from ..geometry.messages import length
 from .verdict import Verdict
 
 ATTACHMENT_DISTANCE = 0.05
-"""Largest distance of objects that are attached [m], as in OmniGibson."""
+"""Largest distance of objects that are attached [m], as in OmniGibson; those that are
+farther apart are not."""
 
 
 def attachment_verdict(C: Config, a: FrameName, b: FrameName) -> Verdict:

@@ -35,8 +35,8 @@ def containment_verdict(
     centre = centre_of_mass(group_a, root_only=igibson)
     R_axes = np.eye(3) if igibson else group_b.pose(group_b.frames[0])[0]
     low, high = bounding_box(group_b, R_axes)
-    here = R_axes.T @ centre
-    outside = np.maximum(low - here, here - high)
+    local_centre = R_axes.T @ centre
+    outside = np.maximum(low - local_centre, local_centre - high)
     if semantics != "document" and outside.max() > 0:
         return Verdict(False, lambda: _outside_reason(a, b, outside))
     reach = IGIBSON_RANGE if igibson else np.inf
@@ -83,8 +83,8 @@ def contains_points(
     """
     R_axes = np.eye(3) if igibson else b.pose(b.frames[0])[0]
     low, high = bounding_box(require_shapes(b), R_axes)
-    here = centres @ R_axes
-    inside = np.asarray(((low <= here) & (here <= high)).all(-1))
+    local_centres = centres @ R_axes
+    inside = np.asarray(((low <= local_centres) & (local_centres <= high)).all(-1))
     if inside.any():
         reach = IGIBSON_RANGE if igibson else np.inf
         distance = hits_along_axes(b, centres[inside], AXES @ R_axes.T, reach)

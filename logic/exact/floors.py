@@ -31,9 +31,9 @@ def floor_verdict(
         return contact_verdict(C, a, floor_or_room, tolerance)
     low, high = bounding_box(group)
     middle = (low + high) / 2
-    here = C.rooms.room_at(middle, truncate=semantics == "igibson")
-    if semantics != "document" and here is not room:
-        where = "no room" if here is None else here.name
+    current_room = C.rooms.room_at(middle, truncate=semantics == "igibson")
+    if semantics != "document" and current_room is not room:
+        where = "no room" if current_room is None else current_room.name
         x, y = middle[:2]
         text = f"{a} is at ({x:.2f}, {y:.2f}) m, in {where}, not {room.name}."
         return Verdict(False, lambda: text)

@@ -24,7 +24,8 @@ from ..geometry.messages import length
 from .verdict import Semantics, Verdict
 
 MAX_OPPOSED_COSINE = -0.5
-"""Largest cosine of the angle between opposing contact normals [1]: 120 degrees."""
+"""Largest cosine of the angle between opposing contact normals [1]: 120 degrees. A
+smaller one accepts fewer grasps."""
 
 
 def grasp_verdict(
@@ -53,13 +54,13 @@ def agent_with_hands(C: Config, agent: str) -> Agent:
     Raises:
         ConfigError: for an unknown name, and for an agent without hands.
     """
-    found = find_agent(C, agent)
-    if not found.hands:
+    named_agent = find_agent(C, agent)
+    if not named_agent.hands:
         raise ConfigError(
             f"Agent {agent!r} has no hands; name them: C.add_agent("
             f"{agent!r}, base=..., hands=['hand'])."
         )
-    return found
+    return named_agent
 
 
 def _held_verdict(

@@ -13,9 +13,11 @@ from ..geometry.frame_groups import FrameGroup, find_object, subtree_group
 from .verdict import Semantics, Verdict
 
 CLOSED_FRACTION = 0.05
-"""Fraction of a joint's range, from its closed end, that counts as closed [1]."""
+"""Fraction of a joint's range, from its closed end, that counts as closed [1]; beyond
+it the joint is open."""
 ZERO_LIMIT_TOLERANCE = 1e-3
-"""Distance from 0 up to which a limit is 0, as a fraction of the joint's range [1]."""
+"""Distance from 0 up to which a limit is 0, as a fraction of the joint's range [1];
+where both limits are beyond it, the closed one is a guess."""
 DEFAULT_ANNOTATION = {"joints": None, "both_sides": False}
 """Annotation of objects without the ability `openable`."""
 

@@ -21,9 +21,9 @@ def room_verdict(C: Config, a: str, room: str, semantics: Semantics) -> Verdict:
     """Return whether an object is in a room of a name or type; see `InRoom`."""
     rooms = room_map(C)
     accepted = rooms_named(rooms, room)
-    here = _rooms_of(C, rooms, a, semantics)
-    truth = any(r in accepted for r in here)
-    names = " and ".join(r.name for r in here) or "no room"
+    own_rooms = _rooms_of(C, rooms, a, semantics)
+    truth = any(r in accepted for r in own_rooms)
+    names = " and ".join(r.name for r in own_rooms) or "no room"
     rule = "" if truth else f", not in {room}"
     return Verdict(truth, lambda: f"{a} is in {names}{rule}.")
 
@@ -32,9 +32,9 @@ def fixed_rooms(
     C: Config, rooms: RoomMap, a: str, semantics: Semantics
 ) -> list[Room] | None:
     """Return the rooms that a is in at every pose; None if that depends on it."""
-    own = [r for r in rooms.rooms if a in (r.name, r.floor or rooms.floor)]
-    if own:
-        return own
+    named = [r for r in rooms.rooms if a in (r.name, r.floor or rooms.floor)]
+    if named:
+        return named
     group = require_shapes(find_object(C, a))
     listed = C.frames[group.frames[0]].attributes.get("in_rooms")
     if semantics == "igibson" and listed:
@@ -72,8 +72,8 @@ def _rooms_of(C: Config, rooms: RoomMap, a: str, semantics: Semantics) -> list[R
     if fixed is not None:
         return fixed
     low, high = bounding_box(require_shapes(find_object(C, a)))
-    here = rooms.room_at((low + high) / 2, semantics == "igibson")
-    return [] if here is None else [here]
+    current_room = rooms.room_at((low + high) / 2, semantics == "igibson")
+    return [] if current_room is None else [current_room]
 
 
 def _room_name(room: Room | None) -> str:

@@ -37,10 +37,10 @@ def agent_camera(C: Config, agent: str) -> Camera:
     Raises:
         ConfigError: for an unknown name, and for an agent without a camera.
     """
-    found = find_agent(C, agent)
-    if found.camera is None:
+    named_agent = find_agent(C, agent)
+    if named_agent.camera is None:
         raise ConfigError(
             f"Agent {agent!r} has no camera; C.add_camera('eyes', ...), then"
             f" C.add_agent({agent!r}, base=..., camera='eyes')."
         )
-    return C.cameras[found.camera]
+    return C.cameras[named_agent.camera]

@@ -21,7 +21,8 @@ from ..geometry.messages import length
 from .verdict import Verdict
 
 LEGACY_DECIMALS = 3
-"""Decimals to which PyCRAM rounds positions in metres (count)."""
+"""Decimals to which PyCRAM rounds positions in metres (count); with fewer, objects that
+move count as stable."""
 
 
 class StabilityLimits(NamedTuple):

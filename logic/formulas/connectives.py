@@ -85,10 +85,10 @@ class CountingConnective(Connective):
         """The number of parts that must hold."""
 
     def decide(self, truths: Iterator[bool]) -> bool:
-        missing, left = self.needed, len(self.parts)
-        while 0 < missing <= left:
+        missing, undecided = self.needed, len(self.parts)
+        while 0 < missing <= undecided:
             missing -= next(truths)
-            left -= 1
+            undecided -= 1
         return missing <= 0
 
     def reason(

@@ -15,7 +15,8 @@ from .schedule import Plans, Schedule
 from .trajectory import StateTrajectory, state_trajectory
 
 MAX_COMBINATIONS = 64
-"""Maximum number of choices of n parts out of m that become alternatives (count)."""
+"""Number of choices of n parts out of m up to which they become alternatives; formulas
+with more have no relaxation."""
 
 
 class Formula(Predicate):

@@ -67,8 +67,8 @@ class Matching(Connective):
         self, truth: Callable[[Predicate], bool], why: Callable[[Predicate], str]
     ) -> str:
         cells = self.cells
-        held = [pair for pair, p in cells.items() if truth(p)]
-        matched = largest_matching(held)
+        true_pairs = [pair for pair, p in cells.items() if truth(p)]
+        matched = largest_matching(true_pairs)
         listed = ", ".join(map(" and ".join, matched)) or "none"
         text = f"Pairs that hold and share no partner: {listed} ({self.n} should)."
         if len(matched) >= self.n:
@@ -77,7 +77,7 @@ class Matching(Connective):
         cases = [
             f"{' and '.join(pair)}: {why(p)}"
             for pair, p in cells.items()
-            if pair[0] in alone and pair not in held
+            if pair[0] in alone and pair not in true_pairs
         ]
         return " ".join([text, *cases])
 

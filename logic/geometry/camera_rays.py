@@ -17,9 +17,11 @@ from .frame_groups import FrameGroup, has_collision_shape
 RAYS_PER_CHUNK = 2048
 """Number of pixels cast together (count); more need more memory."""
 RAY_PARTS_PER_CHUNK = 200_000
-"""Number of pairs of a ray and a convex part cast together (count)."""
-FIRST_CHUNK = 128
-"""Number of pixels cast first (count): few decide unless an object is nearly hidden."""
+"""Number of pairs of a ray and a convex part cast together; more take more memory, and
+fewer more calls."""
+FIRST_CHUNK_SIZE = 128
+"""Number of pixels cast first: few decide unless an object is nearly hidden, and more
+take longer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,12 +123,12 @@ def visible_pixels(
     hit = np.random.default_rng(0).permutation(hit)
     others = frames_of_others(group)
     others = view.frames_in_cone(others, view.rays[hit], float(depth[hit].max()))
-    for pixels in np.split(hit, [*range(FIRST_CHUNK, len(hit), RAYS_PER_CHUNK)]):
+    for pixels in np.split(hit, [*range(FIRST_CHUNK_SIZE, len(hit), RAYS_PER_CHUNK)]):
         yield depth[pixels] <= view.depth(others, view.rays[pixels])
 
 
 def frames_of_others(group: FrameGroup) -> list[int]:
     """Return the frames with collision shapes that do not belong to a group."""
-    C, own = group.C, set(group.frames)
+    C, members = group.C, set(group.frames)
     indices = range(len(C.frames))
-    return [i for i in indices if i not in own and has_collision_shape(C, i)]
+    return [i for i in indices if i not in members and has_collision_shape(C, i)]

@@ -18,7 +18,8 @@ from posewise.robots.kinematics.transforms import quat_to_matrix
 from posewise.robots.typing import FrameName
 
 OVERLAP_TOLERANCE = 1e-6
-"""Distance up to which parts count as overlapping when their contact is sought [m]."""
+"""Distance up to which parts count as overlapping when their contact is sought [m];
+those that are farther apart have none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,13 +204,13 @@ def mass_fractions(
     `centre_of_mass` is the mean of the centres, weighted by the fractions.
     """
     frames = group.frames[:1] if root_only else group.frames
-    found = [_frame_mass(group, i) for i in frames]
-    points = np.array([centre for *_, centre in found])
+    masses = [_frame_mass(group, i) for i in frames]
+    points = np.array([centre for *_, centre in masses])
     has_shape = np.array([float(has_collision_shape(group.C, i)) for i in frames])
     root = np.eye(len(frames))[0]
     # Masses, then volumes, then equal weights of frames with shapes: the first that
     # are not all zero.
-    for weights in (*np.array([f[:2] for f in found]).T, has_shape, root):
+    for weights in (*np.array([f[:2] for f in masses]).T, has_shape, root):
         if weights.sum() > 0:
             return weights / weights.sum(), points
     return root, points

@@ -43,13 +43,13 @@ def hits_along_axes(
 
 
 def is_surrounded(
-    both: Bool[np.ndarray, "*points 9"],
+    is_between: Bool[np.ndarray, "*points 9"],
 ) -> Bool[np.ndarray, "*points"]:
     """Return whether there are hits on both sides along two orthogonal axes.
 
     Args:
-        both: for each of `AXES`, whether rays hit along and against it.
+        is_between: for each of `AXES`, whether rays hit along and against it.
     """
-    across = both[..., :8]
+    across = is_between[..., :8]
     level = (across[..., :4] & across[..., 4:]).any(-1)
-    return np.asarray(both[..., 8] & across.any(-1) | level)
+    return np.asarray(is_between[..., 8] & across.any(-1) | level)

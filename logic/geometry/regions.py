@@ -23,7 +23,8 @@ from .frame_groups import FrameGroup, first_hits
 from .messages import length
 
 SAMPLE_COUNT = 500
-"""Number of random points of a region that are checked, besides its corners (count)."""
+"""Number of random points of a region that are checked, besides its corners; with more
+of them smaller gaps in its walls are found."""
 
 ContainsPoints: TypeAlias = Callable[[FrameGroup, Float[np.ndarray, "n 3"]], Any]
 """Returns which points of the world are inside of an object, exactly."""
@@ -133,8 +134,8 @@ def _frames_moving_with(b: FrameGroup, region: Region) -> tuple[int, ...]:
     """Return the frames of an object that are rigidly connected to a region."""
     # Frames that the same dofs move never move relative to each other.
     moves = b.C.tree.model.kinematics.dof_mask
-    own = moves[b.C.index(region.frame)]
-    return tuple(i for i in b.frames if (moves[i] == own).all())
+    region_mask = moves[b.C.index(region.frame)]
+    return tuple(i for i in b.frames if (moves[i] == region_mask).all())
 
 
 def _region_query(b: FrameGroup, region: Region) -> _RegionQuery:

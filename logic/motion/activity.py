@@ -23,18 +23,19 @@ from ..formulas.connectives import Not
 from ..formulas.messages import format_predicate
 from ..formulas.predicate import Predicate
 from ..planning.dnf_search import Branch, branches, object_names
+from ..predicates import joint_openness
 from ..predicates.contact import InContactWith
 from ..predicates.containment import InsideOf
-from ..predicates.joint_openness import Open as IsOpen
 from ..predicates.next_to import NextTo
 from ..predicates.support import OnTopOf
 from ..states.state_predicate import StatePredicate
 from .plan import MotionPlan, MotionStatus
 from .planner import plan_motion
-from .steps import Close, Open, Pick, Place, Step
+from .step_types import Close, Open, Pick, Place, Step
 
 MAX_ORDERS = 4
-"""Number of sequences of steps that are tried for each alternative of a goal."""
+"""Number of sequences of steps that are tried for each alternative of a goal; more of
+them find one that works more often, and take longer where none does."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +54,8 @@ class ActivityPlan:
     was tried; empty: none did."""
 
     def __str__(self) -> str:
-        made = "solved" if self.holds else "not solved"
-        lines = [f"{made}: {self.branch}"]
+        result = "solved" if self.holds else "not solved"
+        lines = [f"{result}: {self.branch}"]
         lines += [self.stopped] if self.stopped else []
         return "\n".join([*lines, self.motion.report(), str(self.report)])
 
@@ -142,15 +143,17 @@ def _sequences(C: Config, branch: Branch) -> Iterator[list[Step]]:
     """Yield sequences of steps that make literals true, in different doors' order."""
     moves = _moves(C, branch.literals)
     opened = _containers(C, moves)
-    wanted = [p for p in branch.literals if not p.holds(C)]
-    opened += [p.a for p in wanted if isinstance(p, IsOpen)]
+    unmet = [p for p in branch.literals if not p.holds(C)]
+    opened += [p.a for p in unmet if isinstance(p, joint_openness.Open)]
     closed = [
         p.part.a
         for p in branch.literals
-        if isinstance(p, Not) and isinstance(p.part, IsOpen)
+        if isinstance(p, Not) and isinstance(p.part, joint_openness.Open)
     ]
     containers = list(dict.fromkeys(opened))
-    choices = [[joint.name for joint in IsOpen(c).joints(C)] for c in containers]
+    choices = [
+        [joint.name for joint in joint_openness.Open(c).joints(C)] for c in containers
+    ]
     for joints in product(*choices):
         doors = dict(zip(containers, joints, strict=True))
         steps: list[Step] = [Open(c, joint) for c, joint in doors.items()]
@@ -159,7 +162,7 @@ def _sequences(C: Config, branch: Branch) -> Iterator[list[Step]]:
         for c in closed:
             steps += [
                 Close(c, joint.name)
-                for joint in IsOpen(c).joints(C)
+                for joint in joint_openness.Open(c).joints(C)
                 if joint.margin(float(C.joint_value(joint.name)[0])) > 0
                 or doors.get(c) == joint.name
             ]
@@ -174,17 +177,17 @@ def _moves(C: Config, literals: Sequence[Predicate]) -> dict[str, list[Predicate
     """
     movable: list[Predicate] = []
     goals: dict[str, list[Predicate]] = {}
-    for given in literals:
-        literal = _loose_first(C, given)
+    for stated in literals:
+        literal = _loose_first(C, stated)
         movable.append(literal)
         atom = literal.part if isinstance(literal, Not) else literal
-        if isinstance(atom, IsOpen) or literal.holds(C):
+        if isinstance(atom, joint_openness.Open) or literal.holds(C):
             continue
         first = object_names(literal)[:1]
         is_loose_first = bool(first) and is_loose(C, first[0])
         if isinstance(atom, StatePredicate) or not is_loose_first:
             raise PredicateError(
-                f"{format_predicate(given)} does not hold, and moving objects cannot"
+                f"{format_predicate(stated)} does not hold, and moving objects cannot"
                 " bring it about; make it true before, or leave it out of the goal."
             )
         goals.setdefault(first[0], [])
@@ -251,13 +254,13 @@ def _aside(C: Config, obj: str, below: str) -> list[Predicate]:
 
 def _containers(C: Config, moves: Mapping[str, Sequence[Predicate]]) -> list[str]:
     """Return the closed containers from which or into which objects move."""
-    found = []
+    containers = []
     for name, obj in C.objects.items():
-        if "openable" not in obj.abilities or IsOpen(name).holds(C):
+        if "openable" not in obj.abilities or joint_openness.Open(name).holds(C):
             continue
         into = any(
             isinstance(p, InsideOf) and p.b == name for ps in moves.values() for p in ps
         )
         if into or any(InsideOf(moved, name).holds(C) for moved in moves):
-            found.append(name)
-    return found
+            containers.append(name)
+    return containers

@@ -16,8 +16,8 @@ from posewise.robots.typing import FrameName
 
 from ..exact.joint_openness import OpeningJoint
 from ..geometry.frame_groups import find_object
-from ..predicates.joint_openness import Open as IsOpen
-from .course import Course
+from ..predicates import joint_openness
+from .course import HandCourse
 from .feasibility import why_no_grasp
 from .grasp import Grasp
 from .grasps import find_grasps
@@ -33,11 +33,11 @@ from .manoeuvre import (
     stands,
     with_opening,
 )
+from .motion_state import MotionState
 from .outcome import Choice, Outcome
 from .reach_grasp import grasp_keyframes, grasp_legs, release_legs
 from .segment import Leg, solve_segment
-from .situation import Situation
-from .steps import Close, Open
+from .step_types import Close, Open
 
 OPENINGS = (0.9, 0.7, 0.5, 0.3)
 """Fractions of a joint's range to which it is opened, tried in this order."""
@@ -58,7 +58,7 @@ def moving_joints(C: Config, step: Open | Close) -> list[OpeningJoint]:
     Raises:
         ConfigError: for an unknown object or joint, and without such a joint.
     """
-    joints = {joint.name: joint for joint in IsOpen(step.obj).joints(C)}
+    joints = {joint.name: joint for joint in joint_openness.Open(step.obj).joints(C)}
     if not joints:
         raise ConfigError(f"{step.obj!r} has no joint that opens it.")
     if step.joint is not None and step.joint not in joints:
@@ -72,45 +72,43 @@ def moved_link(C: Config, joint: str) -> str:
 
 
 def move_joint(
-    situation: Situation, step: Open | Close, number: int, seed: int
+    state: MotionState, step: Open | Close, number: int, seed: int
 ) -> Iterator[Outcome | Blocked]:
     """Yield ways to open or close an object, or why one did not work.
 
     Args:
-        situation: before.
+        state: before.
         step: the step.
         number: of the step.
         seed: of the paths.
     """
-    joints = moving_joints(situation.world, step)
-    hands = situation.free_hands(step.hand)
+    joints = moving_joints(state.world, step)
+    hands = state.free_hands(step.hand)
     if not hands:
         yield Blocked("No hand is free.")
         return
     fractions = OPENINGS if isinstance(step, Open) else (0.0,)
     for joint, hand in product(joints, hands):
-        link = moved_link(situation.world, joint.name)
-        grasps = find_grasps(situation.world, step.obj, hand, MAX_GRASPS, part=link)
+        link = moved_link(state.world, joint.name)
+        grasps = find_grasps(state.world, step.obj, hand, MAX_GRASPS, part=link)
         if not grasps:
-            yield Blocked(why_no_grasp(situation.world, step.obj, [hand], link))
+            yield Blocked(why_no_grasp(state.world, step.obj, [hand], link))
             continue
-        grasped = grasp_keyframes(situation, hand, link, grasps, seed)
+        grasped = grasp_keyframes(state, hand, link, grasps, seed)
         if not grasped:
             yield Blocked(f"No grasp of {link!r} can be reached without a collision.")
         for fraction in fractions:
             value = joint.closed + fraction * (joint.open - joint.closed)
-            if text := _why_stuck(situation.world, step.obj, joint.name, value):
+            if text := _why_stuck(state.world, step.obj, joint.name, value):
                 yield Blocked(text)
                 continue
-            ends = _end_keyframes(
-                situation, hand, link, grasped, joint.name, value, seed
-            )
+            ends = _end_keyframes(state, hand, link, grasped, joint.name, value, seed)
             if grasped and not ends:
                 yield Blocked(f"The hand cannot follow {link!r} to {value:.2f}.")
             for begin, grasp, end in ends[:MAX_GRASP_TRIES]:
                 try:
                     yield _move(
-                        situation,
+                        state,
                         step,
                         number,
                         joint,
@@ -126,7 +124,7 @@ def move_joint(
 
 
 def _move(
-    situation: Situation,
+    state: MotionState,
     step: Open | Close,
     number: int,
     joint: OpeningJoint,
@@ -142,20 +140,20 @@ def _move(
     Raises:
         Blocked: when it does not work.
     """
-    link = moved_link(situation.world, joint.name)
-    situation = with_riders(situation, link)
-    legs = grasp_legs(situation, hand, link, grasp, begin)
-    course = _course(situation.world, hand, joint.name, value)
-    approach, holding = follow(situation, number, legs, seed)
-    last = situation.with_joint(joint.name, value).near_pairs(link)
-    touching = (*situation.near_pairs(link), *last)
+    link = moved_link(state.world, joint.name)
+    state = with_riders(state, link)
+    legs = grasp_legs(state, hand, link, grasp, begin)
+    course = _course(state.world, hand, joint.name, value)
+    approach, holding = follow(state, number, legs, seed)
+    last = state.with_joint(joint.name, value).near_pairs(link)
+    touching = (*state.near_pairs(link), *last)
     leg = Leg("pull", end.q, touching, course, passive=joint.name)
     carried = holding.carrying(hand, link)
     X = carried.planning_world(course)
     # What the joint itself keeps apart was checked; straight between slices, a door
     # that turns would cut into its frame.
-    X.ignore_collisions(*_sides(situation.world, step.obj, joint.name))
-    pull = solve_segment(holding.world, X, leg, number, situation.holds, seed)
+    X.ignore_collisions(*_sides(state.world, step.obj, joint.name))
+    pull = solve_segment(holding.world, X, leg, number, state.holds, seed)
     require_certified(pull)
     require_course(pull, course)
     reached = float(pull.passive[joint.name][-1])
@@ -163,15 +161,15 @@ def _move(
     away = release_legs(moved, hand, link, grasp, pull.solution.path[-1])
     back, after = follow(moved, number, away, seed)
     after = without_riders(after, link)
-    is_open = IsOpen(step.obj)
+    is_open = joint_openness.Open(step.obj)
     effect = is_open.holds(after.world) == isinstance(step, Open)
-    choice = Choice(hand.link, grasp, situation.base(end.q))
+    choice = Choice(hand.link, grasp, state.base(end.q))
     reason = is_open.explain(after.world)
     return Outcome((*approach, pull, *back), after, choice, effect, reason)
 
 
 def _end_keyframes(
-    situation: Situation,
+    state: MotionState,
     hand: Hand,
     link: FrameName,
     grasped: Sequence[tuple[Keyframe, Grasp]],
@@ -184,7 +182,7 @@ def _end_keyframes(
     Each comes with the configurations before and after.
 
     Args:
-        situation: before.
+        state: before.
         hand: the hand.
         link: that a joint moves.
         grasped: configurations in which the hand is at grasps of the link, open.
@@ -192,8 +190,8 @@ def _end_keyframes(
         value: of the joint at the end.
         seed: of the places of a mobile base.
     """
-    moved = situation.with_joint(joint, value)
-    X, robot = moved.planning_world(), situation.robot
+    moved = state.with_joint(joint, value)
+    X, robot = moved.planning_world(), state.robot
     distinct: dict[tuple[float, ...], tuple[Keyframe, Grasp]] = {}
     for begin, grasp in grasped:
         distinct.setdefault(tuple(np.round(grasp.pose, 4).tolist()), (begin, grasp))
@@ -246,7 +244,7 @@ def _why_stuck(C: Config, obj: FrameName, joint: str, value: float) -> str:
     )
 
 
-def _course(C: Config, hand: Hand, joint: str, value: float) -> Course:
+def _course(C: Config, hand: Hand, joint: str, value: float) -> HandCourse:
     """Return the course of a hand that moves a joint to a value, and not beyond.
 
     Further on the joint may have its stop, and its parts may hit each other.
@@ -259,29 +257,29 @@ def _course(C: Config, hand: Hand, joint: str, value: float) -> Course:
     along = quat_to_matrix(pose[3:]) @ axis
     change = value - float(C.joint_value(joint)[0])
     limits = min(change, 0.0), max(change, 0.0)
-    return Course(hand.link, pose[:3], along, moved.type not in SLIDING, limits)
+    return HandCourse(hand.link, pose[:3], along, moved.type not in SLIDING, limits)
 
 
-def with_riders(situation: Situation, link: FrameName) -> Situation:
-    """Return the situation with what lies in a drawer attached to it."""
-    world = situation.world.copy()
-    for obj in riders(situation, link):
+def with_riders(state: MotionState, link: FrameName) -> MotionState:
+    """Return the state with what lies in a drawer attached to it."""
+    world = state.world.copy()
+    for obj in riders(state, link):
         world.attach(link, obj)
-    return replace(situation, world=world)
+    return replace(state, world=world)
 
 
-def without_riders(situation: Situation, link: FrameName) -> Situation:
-    """Return the situation with what lies in a drawer loose again."""
-    world = situation.world.copy()
-    for obj in set(situation.movable) & set(world.subtree(link)):
+def without_riders(state: MotionState, link: FrameName) -> MotionState:
+    """Return the state with what lies in a drawer loose again."""
+    world = state.world.copy()
+    for obj in set(state.movable) & set(world.subtree(link)):
         if world.frame(obj).joint is None:
             world.detach(obj)
-    world.select_joints(list(situation.robot.joints))
-    return replace(situation, world=world)
+    world.select_joints(list(state.robot.joints))
+    return replace(state, world=world)
 
 
-def riders(situation: Situation, link: FrameName) -> list[str]:
+def riders(state: MotionState, link: FrameName) -> list[str]:
     """Return the loose objects that touch a link."""
-    C = situation.world
-    near = {name for pair in situation.near_pairs(link) for name in pair}
+    C = state.world
+    near = {name for pair in state.near_pairs(link) for name in pair}
     return [name for name in loose_roots(C) if near & set(C.subtree(name))]

@@ -31,9 +31,10 @@ from posewise.robots.kinematics.transforms import (
 COURSE_FRAME = "frame of the course of a hand"
 """Name of the frame on the hand."""
 POSITION_SCALE = 30.0
-"""Scale of the rows of position [1/m]."""
+"""Scale of the rows of position [1/m]; with a larger one a hand comes off its course
+less, and paths are harder to solve."""
 ROTATION_SCALE = 10.0
-"""Scale of the rows of directions [1]."""
+"""Scale of the rows of directions [1]; a larger one lets a hand tilt less."""
 LIMIT_TOLERANCE = 1e-3
 """Amount by which a hand may be beyond the limits of its course [m or rad]:
 configurations at their ends are no more exact. Larger values press a door against its
@@ -44,7 +45,7 @@ larger one hands may tilt less."""
 
 
 @dataclass(frozen=True, eq=False)
-class Course:
+class HandCourse:
     """A straight motion along an axis, or a turn about it."""
 
     link: str
@@ -94,14 +95,14 @@ class Course:
 
 def straight_course(
     link: str, start: Float[np.ndarray, "7"], end: Float[np.ndarray, "7"]
-) -> Course:
+) -> HandCourse:
     """Return the course of a link straight from one world pose to another."""
     direction = end[:3] - start[:3]
     direction /= np.linalg.norm(direction)
-    return Course(link, start[:3], direction, is_turn=False)
+    return HandCourse(link, start[:3], direction, is_turn=False)
 
 
-def add_course_frame(X: Config, link: str, course: Course | None) -> None:
+def add_course_frame(X: Config, link: str, course: HandCourse | None) -> None:
     """Add the frame of a course to a hand of a planning world."""
     pose = np.array([0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0])
     if course is not None:
@@ -109,7 +110,7 @@ def add_course_frame(X: Config, link: str, course: Course | None) -> None:
     X.add_frame(COURSE_FRAME, link, pose=pose)
 
 
-def follow_course(komo: KOMO, course: Course | None) -> None:
+def follow_course(komo: KOMO, course: HandCourse | None) -> None:
     """Constrain the hand of a path to a course, if there is one."""
     pose = komo.config.pose(COURSE_FRAME)
     R, free = quat_to_matrix(pose[3:]), np.zeros((3, 3))
@@ -134,7 +135,7 @@ def follow_course(komo: KOMO, course: Course | None) -> None:
 
 
 def _limit_rows(
-    course: Course | None, pose: Float[np.ndarray, "7"]
+    course: HandCourse | None, pose: Float[np.ndarray, "7"]
 ) -> Iterator[tuple[FS, Float[np.ndarray, "1 3"], Float[np.ndarray, "3"]]]:
     """Yield symbols with scales and targets of rows that limit the progress of a hand.
 

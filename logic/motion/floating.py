@@ -22,11 +22,11 @@ def stands_on_nothing(C: Config, obj: FrameName, when: str) -> str:
         obj: the object, with all that is attached to it.
         when: beginning of the sentence, such as "At first".
     """
-    own = {C.index(name) for name in C.subtree(obj)}
+    members = {C.index(name) for name in C.subtree(obj)}
     frames = enumerate(C.frames)
     solid = {i for i, f in frames if any(g.collision for g in f.geometries)}
-    pairs = [sorted((a, b)) for a in solid & own for b in solid - own]
-    if not solid & own or C.contacts(np.array(pairs, int).reshape(-1, 2), MAX_GAP):
+    pairs = [sorted((a, b)) for a in solid & members for b in solid - members]
+    if not solid & members or C.contacts(np.array(pairs, int).reshape(-1, 2), MAX_GAP):
         return ""
     return (
         f"{when}, {obj!r} stands on nothing: its origin is at z ="

@@ -89,8 +89,8 @@ def _hand(C: Config, palm: int, fingers: Sequence[int]) -> Hand:
         widths.append(X.signed_distance(left, right)[0])
     slope = (widths[1] - widths[0]) / max(float(np.ptp(limits)), 1e-9)
     X.set_joint(joint.name, float(limits[int(np.argmax(widths)), 0]))
-    here = pose_inverse(X.pose(names[palm]))
-    points = [_points_in(X, name, here) for name in (left, right)]
+    X_palm_world = pose_inverse(X.pose(names[palm]))
+    points = [_points_in(X, name, X_palm_world) for name in (left, right)]
     centres = [p.mean(0) for p in points]
     closing = centres[1] - centres[0]
     closing /= np.linalg.norm(closing)
@@ -98,7 +98,7 @@ def _hand(C: Config, palm: int, fingers: Sequence[int]) -> Hand:
     ahead = middle - closing * (closing @ middle)
     ahead /= np.linalg.norm(ahead)
     tips = min(float((p @ ahead).max()) for p in points)
-    palm_points = _own_points(X, palm, fingers, here)
+    palm_points = _own_points(X, palm, fingers, X_palm_world)
     front = float((palm_points @ ahead).max()) if len(palm_points) else 0.0
     depth = tips - min(PAD_DEPTH, (tips - front) / 2)
     R = np.stack([closing, np.cross(-ahead, closing), -ahead], -1)

@@ -25,24 +25,29 @@ from .robot import Robot
 TouchingPairs: TypeAlias = tuple[tuple[FrameName, FrameName], ...]
 """Pairs of frames or objects that may touch."""
 MARGIN = 5e-3
-"""Least distance of all other pairs on paths [m]."""
+"""Least distance of all other pairs on paths [m]; with a larger one hands find less
+room in narrow places."""
 KEYFRAME_MARGIN = 7e-3
 """The same in keyframes [m], so that the paths between them have room."""
 SELF_MARGIN = 1e-3
-"""Least distance of the robot's own links [m]."""
+"""Least distance of the robot's own links [m]; with a larger one arms can be folded
+less."""
 POSITION_SCALE = 100.0
 """Scale of the rows of position, so that objects are put down within 0.01 mm [1/m]."""
 ROTATION_SCALE = 30.0
-"""Scale of the rows of orientation [1]."""
-BATCH = 16
+"""Scale of the rows of orientation [1]; with a larger one hands are turned less at the
+end of a solve."""
+BATCH_SIZE = 16
 """Number of problems that are solved at a time, the last one repeated: another number
-would compile another program."""
+would compile another program. A larger one wastes more where few are left."""
 MAX_ITERATIONS = 80
 """Number of steps after which a start is given up (count). Few need more than 30."""
 FIXED_SCALE = 100.0
-"""Scale of the rows of joints that stay [1/rad, 1/m]."""
+"""Scale of the rows of joints that stay [1/rad, 1/m]; with a larger one they move less
+within the solver's tolerance."""
 CHANGE_SCALE = 0.3
-"""Scale of the cost of the way from the configuration before [1/rad, 1/m]."""
+"""Scale of the cost of the way from the configuration before [1/rad, 1/m]; a larger one
+keeps configurations nearer to it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +112,8 @@ def solve_keyframes(
     R = quat_to_matrix(goals[:, 3:])
     targets = {position: goals[:, :3], change: first, stay: first}
     targets |= {axis: R[:, :, k] for k, axis in enumerate(axes)}
-    for k in range(0, len(free), BATCH):
-        rows = np.minimum(np.arange(k, k + BATCH), len(free) - 1)
+    for k in range(0, len(free), BATCH_SIZE):
+        rows = np.minimum(np.arange(k, k + BATCH_SIZE), len(free) - 1)
         solutions = komo.solve_batch(
             {objective: target[rows] for objective, target in targets.items()},
             initial_paths=list(first[rows]),
@@ -117,7 +122,9 @@ def solve_keyframes(
         )
         pass_on_stop(solutions)
         # The last rows repeat one.
-        for row, s in zip(range(k, min(k + BATCH, len(free))), solutions, strict=False):
+        for row, s in zip(
+            range(k, min(k + BATCH_SIZE, len(free))), solutions, strict=False
+        ):
             if s.feasible:
                 cost = float(((s.q - first[row]) ** 2).sum())
                 keyframes[free[row]] = Keyframe(s.q, cost)

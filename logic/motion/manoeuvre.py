@@ -9,11 +9,11 @@ from posewise.robots.config import Config
 from posewise.robots.kinematics.transforms import quat_to_matrix
 from posewise.robots.simulation.inertia import rigid_group
 
-from .course import Course
+from .course import HandCourse
 from .hand import Hand
 from .keyframes import Keyframe, TouchingPairs, solve_keyframes
-from .segment import Leg, Segment, course_deviation, solve_segment
-from .situation import Situation, moved
+from .motion_state import MotionState, moved
+from .segment import Leg, MotionSegment, course_deviation, solve_segment
 
 NUM_STANDS = 3
 """Number of places of a mobile base that are tried for each pose of a hand; more
@@ -40,7 +40,7 @@ class Blocked(Exception):
 
 
 def stands(
-    situation: Situation, X: Config, pose: Float[np.ndarray, "7"], seed: int
+    state: MotionState, X: Config, pose: Float[np.ndarray, "7"], seed: int
 ) -> list[Float[np.ndarray, " nq"]]:
     """Return configurations from which to look for one with a hand at a pose.
 
@@ -49,12 +49,12 @@ def stands(
     now, and faces it.
 
     Args:
-        situation: before the motion.
+        state: before the motion.
         X: its planning world.
         pose: of the link of a hand.
         seed: of the directions.
     """
-    robot, q = situation.robot, X.q
+    robot, q = state.robot, X.q
     # Each pose has its own random numbers, so that no bad one is that of all.
     rng = np.random.default_rng([seed, *(1e4 * np.abs(pose)).astype(int)])
     if not robot.base_joints:
@@ -81,7 +81,7 @@ def stands(
 
 
 def nearby(
-    situation: Situation,
+    state: MotionState,
     X: Config,
     hand: Hand,
     pose: Float[np.ndarray, "7"],
@@ -92,7 +92,7 @@ def nearby(
     """Return a configuration near another one, from the same stand, if there is one.
 
     Args:
-        situation: of the robot.
+        state: of the robot.
         X: the planning world.
         hand: that is at the pose.
         pose: of its link.
@@ -100,14 +100,14 @@ def nearby(
         touching: pairs that may touch.
         fixed: names of joints that stay, besides those of the base.
     """
-    robot = situation.robot
+    robot = state.robot
     return solve_keyframes(
         X, robot, hand.link, [pose], [q], touching, (*robot.base_joints, *fixed)
     )[0]
 
 
 def drawn_back(
-    situation: Situation,
+    state: MotionState,
     X: Config,
     hand: Hand,
     pose: Float[np.ndarray, "7"],
@@ -120,7 +120,7 @@ def drawn_back(
     """
     for distance in APPROACHES:
         back = retreated(hand, pose, distance)
-        if keyframe := nearby(situation, X, hand, back, q, fixed=fixed):
+        if keyframe := nearby(state, X, hand, back, q, fixed=fixed):
             return keyframe
     return None
 
@@ -164,15 +164,15 @@ def rigid_parts(C: Config, link: str) -> list[str]:
 
 
 def follow(
-    situation: Situation,
+    state: MotionState,
     step: int,
     legs: Sequence[Leg],
     seed: int,
-) -> tuple[tuple[Segment, ...], Situation]:
-    """Return certified paths, one after the other, and the situation at their end.
+) -> tuple[tuple[MotionSegment, ...], MotionState]:
+    """Return certified paths, one after the other, and the state at their end.
 
     Args:
-        situation: at the start.
+        state: at the start.
         step: number of the step.
         legs: the paths that are to be found.
         seed: of the paths.
@@ -182,17 +182,17 @@ def follow(
     """
     segments = []
     for leg in legs:
-        X = situation.planning_world(leg.course)
-        segment = solve_segment(situation.world, X, leg, step, situation.holds, seed)
+        X = state.planning_world(leg.course)
+        segment = solve_segment(state.world, X, leg, step, state.holds, seed)
         require_certified(segment)
         if leg.course is not None:
             _require_room(segment)
         segments.append(segment)
-        situation = situation.at(segment.solution.path[-1])
-    return tuple(segments), situation
+        state = state.at(segment.solution.path[-1])
+    return tuple(segments), state
 
 
-def _require_room(segment: Segment) -> None:
+def _require_room(segment: MotionSegment) -> None:
     """Raise Blocked for a path around an object on which open fingers rub it."""
     for t in range(len(segment.solution.path)):
         C = segment.world_at(t)
@@ -203,7 +203,7 @@ def _require_room(segment: Segment) -> None:
             raise Blocked(f"{a!r} and {b!r} rub in {segment.name!r}.")
 
 
-def _solid_pairs(C: Config, segment: Segment) -> list[tuple[str, str]]:
+def _solid_pairs(C: Config, segment: MotionSegment) -> list[tuple[str, str]]:
     """Return the frames with shapes that may touch on a path, in pairs."""
     pairs = []
     for a, b in segment.touching:
@@ -212,7 +212,7 @@ def _solid_pairs(C: Config, segment: Segment) -> list[tuple[str, str]]:
     return [pair for pair in pairs if all(map(C.solid_parts, pair))]
 
 
-def require_certified(segment: Segment) -> None:
+def require_certified(segment: MotionSegment) -> None:
     """Raise Blocked for a path that is not certified."""
     if not segment.is_certified:
         solution = segment.solution
@@ -220,7 +220,7 @@ def require_certified(segment: Segment) -> None:
         raise Blocked(f"No certified path was found for {segment.name!r}: {detail}")
 
 
-def require_course(segment: Segment, course: Course) -> None:
+def require_course(segment: MotionSegment, course: HandCourse) -> None:
     """Raise Blocked for a path that leaves its course between slices.
 
     Where an arm turns over between two slices, the hand would let go of what it holds.

@@ -6,12 +6,12 @@ from jaxtyping import Float
 from posewise.robots.config import Config
 from posewise.robots.kinematics.transforms import pose_inverse, pose_multiply
 
-from .segment import Segment
+from .segment import MotionSegment
 
 
 def coordinates_along(
     start: Config,
-    segment: Segment,
+    segment: MotionSegment,
     names: tuple[str, ...],
     positions: Float[np.ndarray, "n joints"],
     slices: Float[np.ndarray, " n"],
@@ -42,16 +42,16 @@ def coordinates_along(
     rows = np.tile(start.q, (len(positions), 1))
     for name in start.joint_names:
         columns, frame = start.coordinates([name]), start.tree.joint_frame(name)
-        own = start.frames[frame]
+        moving_frame = start.frames[frame]
         if name in world.joint_names:
             rows[:, columns] = states[:, world.coordinates([name])]
         elif start.tree.joint(frame).type == "free":
             # The frame's pose is that of its parent, times its origin, times q.
-            up = np.asarray(own.origin, float)
-            if own.parent is not None:
-                parent = world.index(start.frames[own.parent].name)
+            up = np.asarray(moving_frame.origin, float)
+            if moving_frame.parent is not None:
+                parent = world.index(start.frames[moving_frame.parent].name)
                 up = pose_multiply(poses[:, parent], up)
-            moved = poses[:, world.index(own.name)]
+            moved = poses[:, world.index(moving_frame.name)]
             rows[:, columns] = pose_multiply(pose_inverse(up), moved)
         else:
             rows[:, columns] = world.joint_value(name)

@@ -8,8 +8,8 @@ from jaxtyping import Float
 from posewise.robots.typing import FrameName
 
 from .grasp import Grasp
-from .segment import Segment
-from .situation import Situation
+from .motion_state import MotionState
+from .segment import MotionSegment
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,9 +29,9 @@ class Choice:
 class Outcome:
     """One way in which a step was done."""
 
-    segments: tuple[Segment, ...]
-    after: Situation = field(repr=False)
-    """The situation at its end."""
+    segments: tuple[MotionSegment, ...]
+    after: MotionState = field(repr=False)
+    """The state at its end."""
     choice: Choice = Choice()
     effect: bool = True
     """Whether its effect holds at its end, by the exact predicates."""

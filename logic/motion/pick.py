@@ -16,19 +16,20 @@ from .grasps import find_grasps
 from .hand import Hand
 from .keyframes import Keyframe
 from .manoeuvre import Blocked, follow, lifted, nearby, with_opening
+from .motion_state import MotionState
 from .outcome import Choice, Outcome
 from .place import place_ways
 from .reach_grasp import grasp_keyframes, grasp_legs
 from .segment import Leg
-from .situation import Situation
-from .steps import Pick
+from .step_types import Pick
 
 MAX_GRASPS = 32
-"""Number of grasps for which configurations are searched."""
+"""Number of grasps for which configurations are searched; more find one more often
+among obstacles, and take longer."""
 
 
 def pick(
-    situation: Situation,
+    state: MotionState,
     step: Pick,
     number: int,
     goals: Sequence[Float[np.ndarray, "7"]],
@@ -37,18 +38,18 @@ def pick(
     """Yield ways to pick an object up, or why one did not work; the shortest first.
 
     Args:
-        situation: before.
+        state: before.
         step: the step.
         number: of the step.
         goals: world poses of which the object is put down in one later; none: anywhere.
         seed: of the paths.
     """
-    hands = situation.free_hands(step.hand)
+    hands = state.free_hands(step.hand)
     if not hands:
         yield Blocked("No hand is free.")
         return
-    C, found = situation.world, []
-    if text := _why_impossible(situation, step, hands, goals):
+    C, candidates = state.world, []
+    if text := _why_impossible(state, step, hands, goals):
         yield Blocked(text)
         return
     by_hand = {hand.link: _grasps(C, step, hand) for hand in hands}
@@ -57,20 +58,22 @@ def pick(
         return
     for hand in hands:
         grasps = by_hand[hand.link]
-        keyframes = grasp_keyframes(situation, hand, step.obj, grasps, seed)
-        found += [(keyframe, hand, grasp) for keyframe, grasp in keyframes]
-    if not found:
+        keyframes = grasp_keyframes(state, hand, step.obj, grasps, seed)
+        candidates += [(keyframe, hand, grasp) for keyframe, grasp in keyframes]
+    if not candidates:
         yield Blocked(f"No grasp of {step.obj!r} can be reached without a collision.")
     useless: set[str] = set()
-    for at, hand, grasp in sorted(found, key=lambda f: f[0].cost / f[2].score):
+    for keyframe, hand, grasp in sorted(
+        candidates, key=lambda f: f[0].cost / f[2].score
+    ):
         key = f"{hand.link} {np.round(grasp.pose, 4)}"
         if key in useless:
             continue
-        if not _can_be_put_down(situation, step.obj, hand, grasp, at, goals, seed):
+        if not _can_be_put_down(state, step.obj, hand, grasp, keyframe, goals, seed):
             useless.add(key)
             continue
         try:
-            yield _pick_by(situation, step.obj, number, hand, grasp, at, seed)
+            yield _pick_by(state, step.obj, number, hand, grasp, keyframe, seed)
         except Blocked as reason:
             yield reason
     if useless:
@@ -85,13 +88,13 @@ def _grasps(C: Config, step: Pick, hand: Hand) -> list[Grasp]:
 
 
 def _why_impossible(
-    situation: Situation,
+    state: MotionState,
     step: Pick,
     hands: Sequence[Hand],
     goals: Sequence[Float[np.ndarray, "7"]],
 ) -> str:
     """Return why no hand can do a step, as far as no search is needed; else ""."""
-    C, robot, obj = situation.world, situation.robot, step.obj
+    C, robot, obj = state.world, state.robot, step.obj
     widest = max(hand.max_width for hand in hands)
     if step.grasp is not None and step.grasp.width > widest:
         return (
@@ -109,29 +112,29 @@ def _why_impossible(
 
 
 def _can_be_put_down(
-    situation: Situation,
+    state: MotionState,
     obj: FrameName,
     hand: Hand,
     grasp: Grasp,
-    at: Keyframe,
+    keyframe: Keyframe,
     goals: Sequence[Float[np.ndarray, "7"]],
     seed: int,
 ) -> bool:
     """Return whether a hand can bring an object to one of some poses by a grasp."""
     if not goals:
         return True
-    closed = with_opening(situation.world, hand, at.q, grasp.width)
-    holding = situation.at(closed).grasped(hand, obj, grasp)
+    closed = with_opening(state.world, hand, keyframe.q, grasp.width)
+    holding = state.at(closed).grasped(hand, obj, grasp)
     return bool(place_ways(holding, hand, goals, seed))
 
 
 def _pick_by(
-    situation: Situation,
+    state: MotionState,
     obj: FrameName,
     number: int,
     hand: Hand,
     grasp: Grasp,
-    at: Keyframe,
+    keyframe: Keyframe,
     seed: int,
 ) -> Outcome:
     """Return the outcome of one grasp.
@@ -139,23 +142,23 @@ def _pick_by(
     Raises:
         Blocked: when it does not work.
     """
-    legs = grasp_legs(situation, hand, obj, grasp, at)
-    resting, closed = situation.near_pairs(obj), legs[-1].end
-    holding = situation.at(closed).grasped(hand, obj, grasp)
+    legs = grasp_legs(state, hand, obj, grasp, keyframe)
+    resting, closed = state.near_pairs(obj), legs[-1].end
+    holding = state.at(closed).grasped(hand, obj, grasp)
     X = holding.planning_world()
     up = nearby(holding, X, hand, lifted(holding.world.pose(hand.link)), closed)
     if up is None:
         raise Blocked(f"{obj!r} cannot be lifted, held {grasp.name}.")
-    to_object, there = follow(situation, number, legs, seed)
-    effect, reason = is_held(there, hand, obj)
-    holding = there.grasped(hand, obj, grasp)
+    to_object, at_object = follow(state, number, legs, seed)
+    effect, reason = is_held(at_object, hand, obj)
+    holding = at_object.grasped(hand, obj, grasp)
     lift, after = follow(holding, number, [Leg("lift", up.q, resting)], seed)
-    choice = Choice(hand.link, grasp, situation.base(at.q))
+    choice = Choice(hand.link, grasp, state.base(keyframe.q))
     return Outcome((*to_object, *lift), after, choice, effect, reason)
 
 
-def is_held(situation: Situation, hand: Hand, obj: FrameName) -> tuple[bool, str]:
+def is_held(state: MotionState, hand: Hand, obj: FrameName) -> tuple[bool, str]:
     """Return whether both fingers touch an object, and why."""
     left, right = hand.fingers
-    held = InContactWith(obj, left) & InContactWith(obj, right)
-    return held.holds(situation.world), held.explain(situation.world)
+    pinched = InContactWith(obj, left) & InContactWith(obj, right)
+    return pinched.holds(state.world), pinched.explain(state.world)

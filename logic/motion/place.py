@@ -12,6 +12,7 @@ from posewise.robots.kinematics.transforms import pose_inverse, pose_multiply
 from posewise.robots.typing import FrameName
 
 from .feasibility import out_of_reach
+from .goal_poses import find_goal_poses
 from .hand import Hand
 from .keyframes import Keyframe, solve_keyframes
 from .manoeuvre import (
@@ -23,12 +24,11 @@ from .manoeuvre import (
     stands,
     with_opening,
 )
+from .motion_state import MotionState, moved, relative
 from .outcome import Choice, Outcome
-from .places import find_places
 from .reach_grasp import open_width, release_legs
 from .segment import Leg
-from .situation import Situation, moved, relative
-from .steps import Place
+from .step_types import Place
 
 FAR_HEIGHT = 100.0
 """Height at which an object is out of the way of everything [m]; at a smaller one it
@@ -36,15 +36,15 @@ may be in that of a tall world."""
 
 
 def place_goals(
-    situation: Situation, step: Place, seed: int
+    state: MotionState, step: Place, seed: int
 ) -> list[Float[np.ndarray, "7"]]:
     """Return world poses in which an object can be put down."""
-    C, robot = situation.world.copy(), situation.robot
-    grip = situation.grip_on(step.obj)
+    C, robot = state.world.copy(), state.robot
+    grip = state.grip_on(step.obj)
     C.detach(step.obj)
     if grip is not None:
-        C.set_pose(step.obj, grip.rest)
-    return find_places(C, robot.root, step.obj, step.predicate, seed)
+        C.set_pose(step.obj, grip.rest_pose)
+    return find_goal_poses(C, robot.root, step.obj, step.predicate, seed)
 
 
 class PlaceWay(NamedTuple):
@@ -59,7 +59,7 @@ class PlaceWay(NamedTuple):
 
 
 def place_ways(
-    situation: Situation,
+    state: MotionState,
     hand: Hand,
     goals: Sequence[Float[np.ndarray, "7"]],
     seed: int,
@@ -69,24 +69,24 @@ def place_ways(
     In each the hand can come from above, open, and draw back.
 
     Args:
-        situation: with the object in the hand.
+        state: with the object in the hand.
         hand: the hand.
         goals: world poses of the object.
         seed: of the places of a mobile base.
     """
-    grip = situation.grips[hand.link]
-    X, obj, robot = situation.planning_world(), grip.obj, situation.robot
+    grip = state.grips[hand.link]
+    X, obj, robot = state.planning_world(), grip.obj, state.robot
     opening, width = open_width(grip.grasp), grip.grasp.width
-    X_obj_hand = pose_inverse(relative(situation.world, obj, hand.link))
+    X_obj_hand = pose_inverse(relative(state.world, obj, hand.link))
     rows, poses, starts = [], [], []
     for goal in goals:
         pose = pose_multiply(goal, X_obj_hand)
-        for start in stands(situation, X, pose, seed):
+        for start in stands(state, X, pose, seed):
             rows.append(goal)
             poses.append(pose)
             # The open hand takes more room than the closed one.
             starts.append(with_opening(X, hand, start, opening))
-    touching = goal_pairs(situation, obj, goals)
+    touching = goal_pairs(state, obj, goals)
     fixed = robot.base_joints
 
     def solved(
@@ -110,7 +110,7 @@ def place_ways(
         a if b is not None else None for a, b in zip(lowered, above, strict=True)
     ]
     away = solved(
-        _without_object(situation, hand).planning_world(),
+        _without_object(state, hand).planning_world(),
         lowered,
         [retreated(hand, pose, APPROACHES[-1]) for pose in poses],
         opening,
@@ -123,21 +123,21 @@ def place_ways(
     return sorted(ways, key=lambda w: w.lowered.cost)
 
 
-def _without_object(situation: Situation, hand: Hand) -> Situation:
-    """Return the situation with what a hand holds out of the way of everything."""
-    obj = situation.grips[hand.link].obj
-    released = situation.released(hand)
+def _without_object(state: MotionState, hand: Hand) -> MotionState:
+    """Return the state with what a hand holds out of the way of everything."""
+    obj = state.grips[hand.link].obj
+    released = state.released(hand)
     world = released.world
     world.set_pose(obj, moved(world.pose(obj), np.array([0.0, 0.0, FAR_HEIGHT])))
     return released.with_world(world)
 
 
 def goal_pairs(
-    situation: Situation, obj: FrameName, goals: Sequence[Float[np.ndarray, "7"]]
+    state: MotionState, obj: FrameName, goals: Sequence[Float[np.ndarray, "7"]]
 ) -> tuple[tuple[str, str], ...]:
     """Return the pairs that an object touches at any of some poses."""
-    hand = situation.grip_on(obj)
-    released = situation if hand is None else situation.released(hand.hand)
+    hand = state.grip_on(obj)
+    released = state if hand is None else state.released(hand.hand)
     pairs: dict[tuple[str, str], None] = {}
     for goal in goals:
         released.world.set_pose(obj, goal)
@@ -146,40 +146,40 @@ def goal_pairs(
 
 
 def place(
-    situation: Situation, step: Place, number: int, seed: int
+    state: MotionState, step: Place, number: int, seed: int
 ) -> Iterator[Outcome | Blocked]:
     """Yield ways to put an object down, or why one did not work; the shortest first.
 
     Args:
-        situation: before.
+        state: before.
         step: the step.
         number: of the step.
         seed: of places and paths.
     """
-    grip = situation.grip_on(step.obj)
+    grip = state.grip_on(step.obj)
     if grip is None:
         yield Blocked(f"No hand holds {step.obj!r}; pick it up before.")
         return
-    goals = place_goals(situation, step, seed)
+    goals = place_goals(state, step, seed)
     if not goals:
         yield Blocked(f"No free place was found for {step.obj!r}.")
         return
     hand = grip.hand
-    if far := out_of_reach(situation.world, situation.robot, hand, step.obj, goals):
+    if far := out_of_reach(state.world, state.robot, hand, step.obj, goals):
         yield Blocked(f"{step.obj!r} is to be put down, at the nearest, {far}")
         return
-    ways = place_ways(situation, hand, goals, seed)
+    ways = place_ways(state, hand, goals, seed)
     if not ways:
         yield Blocked(f"No place of {step.obj!r} can be reached without a collision.")
     for candidate in ways:
         try:
-            yield _place_at(situation, step, number, hand, candidate, seed)
+            yield _place_at(state, step, number, hand, candidate, seed)
         except Blocked as reason:
             yield reason
 
 
 def _place_at(
-    situation: Situation,
+    state: MotionState,
     step: Place,
     number: int,
     hand: Hand,
@@ -191,15 +191,15 @@ def _place_at(
     Raises:
         Blocked: when it does not work.
     """
-    grip, lowered = situation.grips[hand.link], candidate.lowered
-    resting = goal_pairs(situation, step.obj, [candidate.goal])
-    released = situation.at(lowered.q).released(hand)
+    grip, lowered = state.grips[hand.link], candidate.lowered
+    resting = goal_pairs(state, step.obj, [candidate.goal])
+    released = state.at(lowered.q).released(hand)
     away = release_legs(released, hand, step.obj, grip.grasp, lowered.q)
     legs = [Leg("carry", candidate.above.q), Leg("lower", lowered.q, resting)]
-    approach, down = follow(situation, number, legs, seed)
+    approach, down = follow(state, number, legs, seed)
     back, after = follow(down.released(hand), number, away, seed)
     effect = step.predicate.holds(after.world)
     reason = step.predicate.explain(after.world)
     pose = after.world.pose(step.obj)
-    choice = Choice(hand.link, grip.grasp, situation.base(lowered.q), pose)
+    choice = Choice(hand.link, grip.grasp, state.base(lowered.q), pose)
     return Outcome((*approach, *back), after, choice, effect, reason)

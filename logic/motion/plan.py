@@ -21,8 +21,8 @@ from posewise.robots.visual.viewer import View
 from .hand import Hand
 from .object_paths import coordinates_along
 from .outcome import Choice
-from .segment import Segment, speed_limits
-from .steps import Step
+from .segment import MotionSegment, speed_limits
+from .step_types import Step
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,7 +49,7 @@ class StepResult:
     step: Step
     choice: Choice
     """The values that the step left open."""
-    segments: tuple[Segment, ...]
+    segments: tuple[MotionSegment, ...]
     """The paths of the step."""
     effect: bool
     """Whether its effect holds at its end, by the exact predicates."""
@@ -85,7 +85,7 @@ class MotionPlan:
         return self.status is MotionStatus.SOLVED
 
     @cached_property
-    def segments(self) -> tuple[Segment, ...]:
+    def segments(self) -> tuple[MotionSegment, ...]:
         """The paths of all steps, one after the other."""
         return tuple(s for result in self.steps for s in result.segments)
 

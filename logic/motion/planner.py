@@ -22,27 +22,28 @@ from posewise.solvers.deadline import TimeLimitReached, check_deadline, time_lim
 
 from ..errors import PredicateError
 from ..geometry.frame_groups import find_object
-from ..predicates.joint_openness import Open as IsOpen
+from ..predicates import joint_openness
 from .articulation import move_joint, moved_link, moving_joints
 from .floating import stands_on_nothing
 from .handover import handover
 from .manoeuvre import Blocked
+from .motion_state import MotionState
+from .move_until import move_until
 from .outcome import Outcome
 from .pick import pick
 from .place import place, place_goals
 from .plan import MotionPlan, MotionStatus, StepResult
 from .push import push
 from .robot import find_robot
-from .situation import Situation
-from .steps import Close, Handover, Hold, Open, Pick, Place, Push, Step, Until
-from .until import until
+from .step_types import Close, Handover, Hold, Open, Pick, Place, Push, Step, Until
 
 MAX_WAYS = 6
-"""Number of ways in which each step is tried (count)."""
+"""Number of ways in which each step is tried; with more, a step that cannot succeed
+takes longer to be given up."""
 MAX_TRIES = 24
 """Number of ways tried in all, of steps beyond their first (count)."""
 MAX_OVERLAP = 1e-3
-"""Overlap of the robot at the start that is told when a plan fails [m]."""
+"""Overlap of the robot at the start beyond which it is told when a plan fails [m]."""
 
 
 def plan_motion(
@@ -100,9 +101,9 @@ def plan_motion(
     _warn(doubts)
     world = C.copy()
     world.select_joints(list(machine.joints))
-    search = _Search(tuple(steps), seed)
+    search = _StepSearch(tuple(steps), seed)
     with limit:
-        status = _run(search, Situation(machine, world, _movable(C)))
+        status = _run(search, MotionState(machine, world, _movable(C)))
     done = search.best
     failed = len(done) < len(steps)
     after = _floating_after(done, steps)
@@ -127,7 +128,7 @@ def plan_motion(
     )
 
 
-def _run(search: "_Search", situation: Situation) -> MotionStatus:
+def _run(search: "_StepSearch", state: MotionState) -> MotionStatus:
     """Run a search to its end, or until an interrupt or a deadline.
 
     Raises:
@@ -137,7 +138,7 @@ def _run(search: "_Search", situation: Situation) -> MotionStatus:
         with break_silence("planning the motion"), warnings.catch_warnings():
             # Ways that collide are tried and given up without a word.
             warnings.simplefilter("ignore", ProblemWarning)
-            search.run(situation)
+            search.run(state)
     except KeyboardInterrupt as stop:
         k = len(search.best)
         is_late = isinstance(stop, TimeLimitReached)
@@ -154,26 +155,26 @@ def _run(search: "_Search", situation: Situation) -> MotionStatus:
 
 def _floating_after(done: Sequence[Outcome], steps: Sequence[Step]) -> list[str]:
     """Return a sentence for each step after which its object stands on nothing."""
-    found = []
+    sentences = []
     for k, (step, outcome) in enumerate(zip(steps, done, strict=False)):
         if isinstance(step, Place | Push):
             when = f"After step {k} ({type(step).__name__})"
-            found.append(stands_on_nothing(outcome.after.world, step.obj, when))
-    return [text for text in found if text]
+            sentences.append(stands_on_nothing(outcome.after.world, step.obj, when))
+    return [text for text in sentences if text]
 
 
 def _overlaps_at_start(C: Config) -> list[str]:
     """Return a sentence if the robot, which alone moves, begins in collision."""
     mask = C.tree.model.kinematics.dof_mask
     moving = {name for name in C.frame_names if mask[C.index(name)].any()}
-    found = [
+    overlaps = [
         f"{a!r} and {b!r} by {-1e3 * distance:.1f} mm"
         for a, b, distance in C.collisions()
         if distance < -MAX_OVERLAP and {a, b} & moving
     ]
-    if not found:
+    if not overlaps:
         return []
-    return [f"At first, the robot overlaps: {first_few(found)}. Move the start."]
+    return [f"At first, the robot overlaps: {first_few(overlaps)}. Move the start."]
 
 
 def _warn(doubts: Sequence[str]) -> None:
@@ -215,12 +216,12 @@ def _movable(C: Config) -> tuple[FrameName, ...]:
         moved_link(C, joint.name)
         for name, obj in C.objects.items()
         if "openable" in obj.abilities
-        for joint in IsOpen(name).joints(C)
+        for joint in joint_openness.Open(name).joints(C)
     ]
     return (*loose_roots(C), *links)
 
 
-class _Search:
+class _StepSearch:
     """Depth-first search through the ways of all steps."""
 
     def __init__(self, steps: tuple[Step, ...], seed: int) -> None:
@@ -231,7 +232,7 @@ class _Search:
         """Why the step after these failed."""
         self.tries = 0
 
-    def run(self, situation: Situation, done: tuple[Outcome, ...] = ()) -> bool:
+    def run(self, state: MotionState, done: tuple[Outcome, ...] = ()) -> bool:
         """Do the remaining steps, and return whether that succeeded."""
         k = len(done)
         if k > len(self.best):
@@ -240,12 +241,12 @@ class _Search:
             return True
         ways = 0
         check_deadline()
-        for way in self._ways(situation, k):
-            if isinstance(way, Blocked) or not way.effect:
+        for attempt in self._ways(state, k):
+            if isinstance(attempt, Blocked) or not attempt.effect:
                 if k == len(self.best) and not self.reason:
-                    cause = way if isinstance(way, Blocked) else way.reason
+                    cause = attempt if isinstance(attempt, Blocked) else attempt.reason
                     self.reason = f"Step {k}, {self.steps[k]}: {cause}"
-            elif self.run(way.after, (*done, way)):
+            elif self.run(attempt.after, (*done, attempt)):
                 return True
             ways += 1
             self.tries += 1
@@ -254,38 +255,38 @@ class _Search:
             check_deadline()
         return False
 
-    def _ways(self, situation: Situation, k: int) -> Iterator[Outcome | Blocked]:
+    def _ways(self, state: MotionState, k: int) -> Iterator[Outcome | Blocked]:
         """Yield the ways in which a step can be done, and why others cannot."""
         step = self.steps[k]
         match step:
             case Pick():
-                yield from self._picks(situation, step, k)
+                yield from self._picks(state, step, k)
             case Place():
-                yield from place(situation, step, k, self.seed)
+                yield from place(state, step, k, self.seed)
             case Push():
-                yield from push(situation, step, k, self.seed)
+                yield from push(state, step, k, self.seed)
             case Open() | Close():
-                yield from move_joint(situation, step, k, self.seed)
+                yield from move_joint(state, step, k, self.seed)
             case Handover():
-                yield from handover(situation, step, k, self.seed)
+                yield from handover(state, step, k, self.seed)
             case Hold(predicate):
-                holds = (*situation.holds, predicate)
-                after = replace(situation, holds=holds)
-                reason = predicate.explain(situation.world)
-                effect = predicate.holds(situation.world)
+                holds = (*state.holds, predicate)
+                after = replace(state, holds=holds)
+                reason = predicate.explain(state.world)
+                effect = predicate.holds(state.world)
                 yield Outcome((), after, effect=effect, reason=reason)
             case Until():
-                yield from until(situation, step, k, self.seed)
+                yield from move_until(state, step, k, self.seed)
 
     def _picks(
-        self, situation: Situation, step: Pick, k: int
+        self, state: MotionState, step: Pick, k: int
     ) -> Iterator[Outcome | Blocked]:
         later = (s for s in self.steps[k + 1 :] if getattr(s, "obj", None) == step.obj)
         following = next(later, None)
         goals = []
         if isinstance(following, Place):
-            goals = place_goals(situation, following, self.seed)
+            goals = place_goals(state, following, self.seed)
             if not goals:
                 yield Blocked(f"No free place was found for {step.obj!r}.")
                 return
-        yield from pick(situation, step, k, goals, self.seed)
+        yield from pick(state, step, k, goals, self.seed)

@@ -12,7 +12,7 @@ from itertools import combinations
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName
 
-from .course import COURSE_FRAME, Course, add_course_frame
+from .course import COURSE_FRAME, HandCourse, add_course_frame
 from .robot import Robot
 
 SPARE = "spare place of a held frame"
@@ -26,7 +26,7 @@ def planning_world(
     robot: Robot,
     movable: Collection[FrameName],
     places: int,
-    course: Course | None = None,
+    course: HandCourse | None = None,
 ) -> Config:
     """Return a copy of a world in which only the joints of a robot move.
 
@@ -45,26 +45,28 @@ def planning_world(
     last: list[str] = []
     for hand in robot.hands:
         below = set(X.subtree(hand.link))
-        held = [name for name in movables if name in below]
+        attached = [name for name in movables if name in below]
         for k in range(places):
-            parent = hand.link if k >= len(held) else "world"
+            parent = hand.link if k >= len(attached) else "world"
             name = f"{SPARE} {k} {hand.link}"
             X.add_frame(name, parent, pose=SPARE_POSE)
-            held += [name] if parent == hand.link else []
-        last += held
+            attached += [name] if parent == hand.link else []
+        last += attached
     link = robot.hands[0].link if course is None else course.link
     add_course_frame(X, link, course)
     last.append(COURSE_FRAME)
-    own = [name for name in robot.frames if name not in last]
-    others = [n for n in X.frame_names if n not in {*last, *own}]
-    X.reorder([*own, *others, *last])
-    _reserve_pairs(X, own, movables)
+    links = [name for name in robot.frames if name not in last]
+    others = [n for n in X.frame_names if n not in {*last, *links}]
+    X.reorder([*links, *others, *last])
+    _reserve_pairs(X, links, movables)
     return X
 
 
-def _reserve_pairs(X: Config, own: Collection[str], movables: Collection[str]) -> None:
+def _reserve_pairs(
+    X: Config, links: Collection[str], movables: Collection[str]
+) -> None:
     """Give all pairs a place that can collide in any step."""
-    robot, loose = set(map(X.index, own)), set(map(X.index, movables))
+    robot, loose = set(map(X.index, links)), set(map(X.index, movables))
     solid = [
         i
         for i, frame in enumerate(X.frames)

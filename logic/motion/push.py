@@ -17,7 +17,7 @@ from posewise.robots.kinematics.transforms import (
 
 from ..geometry.frame_groups import bounding_box, find_object
 from ..geometry.pad_contacts import PALM_GAP
-from .course import Course
+from .course import HandCourse
 from .grasp import Grasp
 from .hand import PAD_DEPTH, Hand
 from .keyframes import KEYFRAME_MARGIN, Keyframe, solve_keyframes
@@ -31,70 +31,78 @@ from .manoeuvre import (
     stands,
     with_opening,
 )
+from .motion_state import MotionState, moved
 from .outcome import Choice, Outcome
 from .segment import Leg, solve_segment
-from .situation import Situation, moved
-from .steps import Push
+from .step_types import Push
 
-DIRECTIONS = 16
-"""Number of directions in which an object may be pushed."""
-STEP = 0.02
-"""Length of the steps in which goals are sought [m]."""
-MAX_PUSH = 0.8
-"""Largest length of a push [m]."""
+NUM_DIRECTIONS = 16
+"""Number of directions in which an object may be pushed; between fewer of them goals
+are missed that a push could reach."""
+GOAL_SPACING = 0.02
+"""Length of the steps in which goals are sought [m]; longer ones pass over small goals
+and thin obstacles."""
+MAX_PUSH_LENGTH = 0.8
+"""Largest length of a push [m]; goals that are farther away are not found."""
 MAX_GOALS = 6
-"""Number of goals for which configurations are searched."""
-RUN_UP = 0.06
-"""Distance of the hand from an object before it pushes, and after [m]."""
+"""Number of goals for which configurations are searched; more take longer where none
+can be reached."""
+RUN_UP_DISTANCE = 0.06
+"""Distance of the hand from an object before it pushes, and after [m]; a longer one
+needs more room behind the object."""
 CLOSED_WIDTH = 4e-3
-"""Distance between fingers that push [m]; links of a robot do not touch."""
+"""Distance between fingers that push [m]; at a smaller one the fingers would count as
+links in collision."""
 CONTACT_GAP = 1e-4
-"""Distance at which fingers begin to push [m]."""
+"""Distance at which fingers begin to push [m]; a larger one leaves the object short of
+its goal by more."""
 
 
 def push(
-    situation: Situation, step: Push, number: int, seed: int
+    state: MotionState, step: Push, number: int, seed: int
 ) -> Iterator[Outcome | Blocked]:
     """Yield ways to push an object, or why one did not work; the shortest first.
 
     Args:
-        situation: before.
+        state: before.
         step: the step.
         number: of the step.
         seed: of the paths.
     """
-    hands = situation.free_hands(step.hand)
+    hands = state.free_hands(step.hand)
     if not hands:
         yield Blocked("No hand is free.")
         return
-    goals = push_goals(situation, step)
+    goals = push_goals(state, step)
     if not goals:
         yield Blocked(f"No straight push brings {step.obj!r} to where it should be.")
-    found = False
+    is_reached = False
     for offset, hand in product(goals, hands):
-        for contact, at in _contacts(situation, step, hand, offset, seed):
-            found = True
+        for contact, keyframe in _contacts(state, step, hand, offset, seed):
+            is_reached = True
             try:
-                yield _push_by(situation, step, number, hand, offset, contact, at, seed)
+                yield _push_by(
+                    state, step, number, hand, offset, contact, keyframe, seed
+                )
             except Blocked as reason:
                 yield reason
-    if goals and not found:
+    if goals and not is_reached:
         yield Blocked(f"The hand cannot come behind {step.obj!r}.")
 
 
-def push_goals(situation: Situation, step: Push) -> list[Float[np.ndarray, "3"]]:
+def push_goals(state: MotionState, step: Push) -> list[Float[np.ndarray, "3"]]:
     """Return displacements by which a predicate holds, the shortest first.
 
     On the way the object touches what it touches at first, and nothing else.
     """
-    X, pose = situation.world.copy(), situation.world.pose(step.obj)
-    sliding = set(situation.near_pairs(step.obj))
+    X, pose = state.world.copy(), state.world.pose(step.obj)
+    sliding = set(state.near_pairs(step.obj))
     goals = []
-    for angle in 2 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS:
+    for angle in 2 * np.pi * np.arange(NUM_DIRECTIONS) / NUM_DIRECTIONS:
         ahead = np.array([np.cos(angle), np.sin(angle), 0.0])
-        for length in np.arange(STEP, MAX_PUSH, STEP):
+        for length in np.arange(GOAL_SPACING, MAX_PUSH_LENGTH, GOAL_SPACING):
             X.set_pose(step.obj, moved(pose, length * ahead))
-            if set(situation.with_world(X).near_pairs(step.obj)) != sliding:
+            if set(state.with_world(X).near_pairs(step.obj)) != sliding:
                 break
             if step.predicate.holds(X):
                 goals.append(length * ahead)
@@ -103,43 +111,41 @@ def push_goals(situation: Situation, step: Push) -> list[Float[np.ndarray, "3"]]
 
 
 def _contacts(
-    situation: Situation,
+    state: MotionState,
     step: Push,
     hand: Hand,
     offset: Float[np.ndarray, "3"],
     seed: int,
 ) -> list[tuple[Grasp, Keyframe]]:
     """Return where closed fingers push, with configurations; the nearest first."""
-    X = situation.planning_world()
+    X = state.planning_world()
     rows, poses, starts = [], [], []
-    for gripper in _gripper_poses(
-        situation, step, hand, offset / np.linalg.norm(offset)
-    ):
+    for gripper in _gripper_poses(state, step, hand, offset / np.linalg.norm(offset)):
         pose = hand.link_pose(gripper)
         contact = pose_multiply(pose_inverse(X.pose(step.obj)), gripper)
-        for start in stands(situation, X, pose, seed):
+        for start in stands(state, X, pose, seed):
             rows.append(Grasp(contact, CLOSED_WIDTH, name="pushed"))
             poses.append(pose)
             starts.append(with_opening(X, hand, start, CLOSED_WIDTH))
     touching = finger_pairs(X, hand, step.obj)
-    found = solve_keyframes(X, situation.robot, hand.link, poses, starts, touching)
-    pairs = [(g, k) for g, k in zip(rows, found, strict=True) if k is not None]
+    keyframes = solve_keyframes(X, state.robot, hand.link, poses, starts, touching)
+    pairs = [(g, k) for g, k in zip(rows, keyframes, strict=True) if k is not None]
     return sorted(pairs, key=lambda pair: pair[1].cost)
 
 
 def _gripper_poses(
-    situation: Situation, step: Push, hand: Hand, ahead: Float[np.ndarray, "3"]
+    state: MotionState, step: Push, hand: Hand, ahead: Float[np.ndarray, "3"]
 ) -> Iterator[Float[np.ndarray, "7"]]:
     """Yield poses of closed fingers behind an object: from above, and from behind."""
-    C = situation.world
+    C = state.world
     low, high = bounding_box(find_object(C, step.obj))
     middle = (low + high) / 2
-    behind = _reach(situation, step, ahead)
+    behind = _reach(state, step, ahead)
     up, side = np.array([0.0, 0.0, 1.0]), np.array([-ahead[1], ahead[0], 0.0])
     for palm in (up, -ahead, (up - ahead) / np.sqrt(2)):
         for x in (side, -side):
             R = np.stack([x, np.cross(palm, x), palm], -1)
-            front = _finger_front(situation, hand, R, ahead)
+            front = _finger_front(state, hand, R, ahead)
             # The palm stays above the object, and the fingers above its support.
             lowest = low[2] + KEYFRAME_MARGIN + PAD_DEPTH + 2e-3
             over = high[2] - hand.finger_length + PALM_GAP if palm[2] > 0.5 else lowest
@@ -152,9 +158,9 @@ def _gripper_poses(
             yield make_pose(point, matrix_to_quat(R))
 
 
-def _reach(situation: Situation, step: Push, ahead: np.ndarray) -> float:
+def _reach(state: MotionState, step: Push, ahead: np.ndarray) -> float:
     """Return how far an object reaches backwards from its middle [m]."""
-    C = situation.world
+    C = state.world
     low, high = bounding_box(find_object(C, step.obj))
     R = quat_to_matrix(C.pose(step.obj)[3:])
     points = collision_points(C, step.obj) @ R.T + C.pose(step.obj)[:3]
@@ -162,29 +168,29 @@ def _reach(situation: Situation, step: Push, ahead: np.ndarray) -> float:
 
 
 def _finger_front(
-    situation: Situation, hand: Hand, R: np.ndarray, ahead: np.ndarray
+    state: MotionState, hand: Hand, R: np.ndarray, ahead: np.ndarray
 ) -> float:
     """Return how far closed fingers reach ahead of the gripper's frame [m]."""
-    C = situation.world.copy()
+    C = state.world.copy()
     C.set_joint(hand.joint, hand.joint_value(CLOSED_WIDTH))
-    here = hand.pose(C)
+    gripper = hand.pose(C)
     most = -np.inf
     for finger in hand.fingers:
         pose = C.pose(finger)
         points = collision_points(C, finger) @ quat_to_matrix(pose[3:]).T + pose[:3]
-        local = (points - here[:3]) @ quat_to_matrix(here[3:])
+        local = (points - gripper[:3]) @ quat_to_matrix(gripper[3:])
         most = max(most, float((local @ R.T @ ahead).max()))
     return most
 
 
 def _push_by(
-    situation: Situation,
+    state: MotionState,
     step: Push,
     number: int,
     hand: Hand,
     offset: Float[np.ndarray, "3"],
     contact: Grasp,
-    at: Keyframe,
+    keyframe: Keyframe,
     seed: int,
 ) -> Outcome:
     """Return the outcome of one push.
@@ -192,41 +198,41 @@ def _push_by(
     Raises:
         Blocked: when it does not work.
     """
-    X, obj = situation.planning_world(), step.obj
-    back = -RUN_UP * offset / np.linalg.norm(offset)
+    X, obj = state.planning_world(), step.obj
+    back = -RUN_UP_DISTANCE * offset / np.linalg.norm(offset)
     pose = hand.link_pose(pose_multiply(X.pose(obj), contact.pose))
-    before = nearby(situation, X, hand, moved(pose, back), at.q)
+    before = nearby(state, X, hand, moved(pose, back), keyframe.q)
     if before is None:
         raise Blocked(f"The hand cannot come behind {obj!r}.")
-    sliding, touching = situation.near_pairs(obj), finger_pairs(X, hand, obj)
-    pushing = situation.at(at.q).grasped(hand, obj, contact)
+    sliding, touching = state.near_pairs(obj), finger_pairs(X, hand, obj)
+    pushing = state.at(keyframe.q).grasped(hand, obj, contact)
     Y = pushing.planning_world()
-    starts = [at.q, *stands(pushing, Y, moved(pose, offset), seed)]
+    starts = [keyframe.q, *stands(pushing, Y, moved(pose, offset), seed)]
     starts = [with_opening(Y, hand, start, CLOSED_WIDTH) for start in starts]
     poses = [moved(pose, offset)] * len(starts)
-    found = solve_keyframes(Y, situation.robot, hand.link, poses, starts, sliding)
-    ends = [keyframe for keyframe in found if keyframe is not None]
+    keyframes = solve_keyframes(Y, state.robot, hand.link, poses, starts, sliding)
+    ends = [keyframe for keyframe in keyframes if keyframe is not None]
     if not ends:
         raise Blocked(f"The hand cannot push {obj!r} far enough.")
-    end = min(ends, key=lambda k: float(((k.q - at.q) ** 2).sum()))
-    legs = [Leg("reach", before.q), Leg("approach", at.q, touching)]
-    there, contacting = follow(situation, number, legs, seed)
+    end = min(ends, key=lambda k: float(((k.q - keyframe.q) ** 2).sum()))
+    legs = [Leg("reach", before.q), Leg("approach", keyframe.q, touching)]
+    forward, contacting = follow(state, number, legs, seed)
     pushing = contacting.grasped(hand, obj, contact)
     ahead = offset / np.linalg.norm(offset)
     limits = 0.0, float(np.linalg.norm(offset))
-    course = Course(hand.link, pose[:3], ahead, is_turn=False, limits=limits)
+    course = HandCourse(hand.link, pose[:3], ahead, is_turn=False, limits=limits)
     leg = Leg("push", end.q, sliding, course)
     Y = pushing.planning_world(course)
-    slide = solve_segment(pushing.world, Y, leg, number, situation.holds, seed)
+    slide = solve_segment(pushing.world, Y, leg, number, state.holds, seed)
     require_certified(slide)
     require_course(slide, course)
-    left = pushing.at(slide.solution.path[-1]).released(hand)
-    Z = left.planning_world()
-    away = nearby(left, Z, hand, moved(pose, offset + back), slide.solution.path[-1])
+    let_go = pushing.at(slide.solution.path[-1]).released(hand)
+    Z = let_go.planning_world()
+    away = nearby(let_go, Z, hand, moved(pose, offset + back), slide.solution.path[-1])
     if away is None:
         raise Blocked(f"The hand cannot come away from {obj!r}.")
-    retreat, after = follow(left, number, [Leg("retreat", away.q, touching)], seed)
-    choice = Choice(hand.link, None, situation.base(at.q), after.world.pose(obj))
+    retreat, after = follow(let_go, number, [Leg("retreat", away.q, touching)], seed)
+    choice = Choice(hand.link, None, state.base(keyframe.q), after.world.pose(obj))
     effect = step.predicate.holds(after.world)
     reason = step.predicate.explain(after.world)
-    return Outcome((*there, slide, *retreat), after, choice, effect, reason)
+    return Outcome((*forward, slide, *retreat), after, choice, effect, reason)

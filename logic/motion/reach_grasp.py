@@ -21,15 +21,15 @@ from .manoeuvre import (
     stands,
     with_opening,
 )
+from .motion_state import MotionState
 from .segment import Leg
-from .situation import Situation
 
 FLIP = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 """Half a turn of the gripper about its approach, which holds an object as well."""
 
 
 def grasp_keyframes(
-    situation: Situation,
+    state: MotionState,
     hand: Hand,
     frame: FrameName,
     grasps: Sequence[Grasp],
@@ -39,37 +39,37 @@ def grasp_keyframes(
     """Return configurations in which an open hand is at grasps, the nearest first.
 
     Args:
-        situation: before.
+        state: before.
         hand: the hand.
         frame: that the grasps are relative to.
         grasps: of the frame.
         seed: of the places of a mobile base.
         fixed: names of joints that stay.
     """
-    C, X = situation.world, situation.planning_world()
+    C, X = state.world, state.planning_world()
     rows, poses, starts = [], [], []
     for grasp in grasps:
         flipped = replace(grasp, pose=pose_multiply(grasp.pose, FLIP))
         for turned in (grasp, flipped):
             pose = hand.link_pose(pose_multiply(C.pose(frame), turned.pose))
-            around = [X.q] if fixed else stands(situation, X, pose, seed)
+            around = [X.q] if fixed else stands(state, X, pose, seed)
             for start in around:
                 rows.append(turned)
                 poses.append(pose)
                 starts.append(with_opening(X, hand, start, open_width(grasp)))
-    touching = finger_pairs(situation.world, hand, frame)
-    robot = situation.robot
-    found = solve_keyframes(X, robot, hand.link, poses, starts, touching, fixed)
-    pairs = [(k, g) for k, g in zip(found, rows, strict=True) if k is not None]
+    touching = finger_pairs(state.world, hand, frame)
+    robot = state.robot
+    keyframes = solve_keyframes(X, robot, hand.link, poses, starts, touching, fixed)
+    pairs = [(k, g) for k, g in zip(keyframes, rows, strict=True) if k is not None]
     return sorted(pairs, key=lambda pair: pair[0].cost / pair[1].score)
 
 
 def grasp_legs(
-    situation: Situation,
+    state: MotionState,
     hand: Hand,
     frame: FrameName,
     grasp: Grasp,
-    at: Keyframe,
+    keyframe: Keyframe,
     fixed: Sequence[str] = (),
 ) -> tuple[Leg, Leg, Leg]:
     """Return the paths to a grasp: to the object, around it, and closing on it.
@@ -77,22 +77,20 @@ def grasp_legs(
     Raises:
         Blocked: when the hand cannot come to the grasp.
     """
-    X = situation.planning_world()
-    pose = hand.link_pose(pose_multiply(situation.world.pose(frame), grasp.pose))
-    before = drawn_back(situation, X, hand, pose, at.q, fixed)
+    X = state.planning_world()
+    pose = hand.link_pose(pose_multiply(state.world.pose(frame), grasp.pose))
+    before = drawn_back(state, X, hand, pose, keyframe.q, fixed)
     if before is None:
         raise Blocked(f"The hand cannot come to {frame!r}, {grasp.name}.")
-    touching = finger_pairs(situation.world, hand, frame)
+    touching = finger_pairs(state.world, hand, frame)
     # Straight along the open fingers, which else might push the object.
-    course = straight_course(
-        hand.link, situation.at(before.q).world.pose(hand.link), pose
-    )
+    course = straight_course(hand.link, state.at(before.q).world.pose(hand.link), pose)
     return (
         Leg("reach", before.q),
-        Leg("approach", at.q, touching, course),
+        Leg("approach", keyframe.q, touching, course),
         Leg(
             "close",
-            with_opening(X, hand, at.q, grasp.width),
+            with_opening(X, hand, keyframe.q, grasp.width),
             touching,
             hand=hand.link,
         ),
@@ -100,7 +98,7 @@ def grasp_legs(
 
 
 def release_legs(
-    situation: Situation,
+    state: MotionState,
     hand: Hand,
     frame: FrameName,
     grasp: Grasp,
@@ -110,7 +108,7 @@ def release_legs(
     """Return the paths away from a grasp: opening the hand, and drawing it back.
 
     Args:
-        situation: with nothing in the hand.
+        state: with nothing in the hand.
         hand: the hand.
         frame: that it has held.
         grasp: by which it has.
@@ -120,14 +118,14 @@ def release_legs(
     Raises:
         Blocked: when the hand cannot be drawn back.
     """
-    X = situation.planning_world()
+    X = state.planning_world()
     opened = with_opening(X, hand, q, open_width(grasp))
-    pose = situation.at(q).world.pose(hand.link)
-    away = drawn_back(situation, X, hand, pose, opened, fixed)
+    pose = state.at(q).world.pose(hand.link)
+    away = drawn_back(state, X, hand, pose, opened, fixed)
     if away is None:
         raise Blocked(f"The hand cannot come away from {frame!r}.")
-    touching = finger_pairs(situation.world, hand, frame)
-    back = situation.at(away.q).world.pose(hand.link)
+    touching = finger_pairs(state.world, hand, frame)
+    back = state.at(away.q).world.pose(hand.link)
     return (
         Leg("open", opened, touching, hand=hand.link),
         Leg("retreat", away.q, touching, straight_course(hand.link, pose, back)),

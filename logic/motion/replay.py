@@ -178,8 +178,8 @@ class _Driver:
         self.columns = self.C.coordinates(list(plan.joints))
         fingers = {hand.joint: self._finger_dofs(hand) for hand in plan.hands}
         self.fingers = fingers
-        own = {i for joint in plan.joints for i in self._dofs(joint)}
-        self.arm = np.array(sorted(own - {i for f in fingers.values() for i in f}))
+        driven = {i for joint in plan.joints for i in self._dofs(joint)}
+        self.arm = np.array(sorted(driven - {i for f in fingers.values() for i in f}))
         closing = [i for f in fingers.values() for i in f]
         self.model.dof_armature[closing] = FINGER_DRIVE_MASS
         self.mujoco.mj_setConst(self.model, self.data)
@@ -213,11 +213,13 @@ class _Driver:
         mujoco, data = self.mujoco, self.data
         target = self.C.q
         target[self.columns] = moment.q
-        wanted = self.twin.qpos(target)[self.addresses]
+        target_qpos = self.twin.qpos(target)[self.addresses]
         speed = np.zeros(self.C.nq)
         speed[self.columns] = moment.velocity
-        rate = (self.twin.qpos(target + 1e-6 * speed)[self.addresses] - wanted) * 1e6
-        error = wanted - data.qpos[self.addresses]
+        rate = (
+            self.twin.qpos(target + 1e-6 * speed)[self.addresses] - target_qpos
+        ) * 1e6
+        error = target_qpos - data.qpos[self.addresses]
         acceleration = BANDWIDTH**2 * error + 2 * BANDWIDTH * (rate - data.qvel)
         driven = np.zeros(self.model.nv)
         driven[self.arm] = acceleration[self.arm]
@@ -241,11 +243,11 @@ class _Driver:
         """Return MuJoCo's degrees of freedom of a joint."""
         i = self.C.tree.joint_frame(joint)
         model = self.model
-        found = []
+        dofs = []
         for k in range(model.njnt):
             if model.joint(k).name.split(".")[0] == str(i):
-                found.append(int(model.jnt_dofadr[k]))
-        return found
+                dofs.append(int(model.jnt_dofadr[k]))
+        return dofs
 
     def _finger_dofs(self, hand: Hand) -> Int[np.ndarray, " n"]:
         """Return the degrees of freedom of both fingers."""

@@ -17,11 +17,11 @@ from posewise.robots.kinematics.transforms import quat_to_matrix
 from ..formulas.messages import format_predicate
 from ..formulas.predicate import Predicate
 from ..geometry.messages import length
-from ..predicates.joint_openness import Open as IsOpen
+from ..predicates import joint_openness
+from .motion_state import relative
 from .plan import MotionPlan
-from .segment import Segment
-from .situation import relative
-from .steps import Close, Open, Place, Push, Until
+from .segment import MotionSegment
+from .step_types import Close, Open, Place, Push, Until
 
 MAX_LAG = 0.02
 """Distance of a joint from the plan that is told [rad, m]. Arms that touch nothing stay
@@ -63,9 +63,9 @@ def effects_at_end(plan: MotionPlan, world: Config) -> tuple[ReplayedEffect, ...
             case Place(_, predicate) | Push(_, predicate) | Until(predicate):
                 effects.append(predicate)
             case Open(obj):
-                effects.append(IsOpen(obj))
+                effects.append(joint_openness.Open(obj))
             case Close(obj):
-                effects.append(~IsOpen(obj))
+                effects.append(~joint_openness.Open(obj))
     return tuple(
         ReplayedEffect(p, p.holds(world), p.explain(world))
         for p in effects
@@ -131,7 +131,7 @@ def _doors(
 
 
 def _objects(
-    plan: MotionPlan, segment: Segment, planned: Config, world: Config
+    plan: MotionPlan, segment: MotionSegment, planned: Config, world: Config
 ) -> Iterator[tuple[str, str]]:
     """Yield loose objects, with a sentence if they are not where they should be."""
     for obj in loose_roots(plan.start):

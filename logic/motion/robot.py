@@ -41,8 +41,8 @@ class Robot:
         """
         arms = {h.link: set(self.chains[h.link]) for h in self.hands}
         common = set.intersection(*arms.values())
-        own = arms[hand.link] - common
-        chosen = set.union(*arms.values()) - common - own if of_others else own
+        alone = arms[hand.link] - common
+        chosen = set.union(*arms.values()) - common - alone if of_others else alone
         return tuple(joint for joint in self.joints if joint in chosen)
 
     def hand(self, link: str) -> Hand:
@@ -106,18 +106,18 @@ def _base_joints(
     the vertical.
     """
     chain = _common_chain(C, [C.index(hand.link) for hand in hands])
-    found: list[str] = []
+    joints: list[str] = []
     for i in chain:
         joint = C.frames[i].joint
         if joint is None or joint.dim == 0:
             continue
         if joint.type in PLANAR:
             return (joint.name,)
-        is_next = joint.type in (SLIDES if len(found) < 2 else TURNS)
-        if not is_next or len(found) == 3:
+        is_next = joint.type in (SLIDES if len(joints) < 2 else TURNS)
+        if not is_next or len(joints) == 3:
             break
-        found.append(joint.name)
-    return tuple(found) if len(found) == 3 else ()
+        joints.append(joint.name)
+    return tuple(joints) if len(joints) == 3 else ()
 
 
 def _common_chain(C: Config, tips: list[int]) -> list[int]:

@@ -17,21 +17,23 @@ from posewise.robots.config import Config
 from posewise.robots.typing import FrameName
 
 from ..formulas.predicate import Predicate
-from .course import Course, follow_course
+from .course import HandCourse, follow_course
 from .keyframes import MARGIN, SELF_MARGIN, TouchingPairs
 
 SLICES = 16
 """Number of slices of a path. With more a path may bend more often, and takes longer to
 find."""
 PATH_STARTS = 4
-"""Number of starts; all but the first take detours that a planner finds."""
+"""Number of starts; all but the first take detours that a planner finds. More of them
+find paths more often, and take longer."""
 DEFAULT_SPEED = 0.5
-"""Largest speed of joints without a speed limit, such as those of a base [m/s, rad/s].
-"""
-PACE = 0.4
-"""Mean speed of the fastest joint, as a fraction of its limit."""
+"""Largest speed of joints without a speed limit, such as those of a base [m/s, rad/s];
+paths of a larger one are shorter in time."""
+MEAN_SPEED_FRACTION = 0.4
+"""Mean speed of the fastest joint, as a fraction of its limit; with a larger one paths
+are shorter in time, and their fastest slices nearer to the limit."""
 LEAST_DURATION = 0.4
-"""Shortest duration of a path [s]."""
+"""Shortest duration of a path [s]; a longer one slows down the shortest motions."""
 LEAST_DOOR_DURATION = 2.0
 """The same where a door or a drawer is moved [s]. With less, what lies in it slides."""
 
@@ -49,8 +51,8 @@ class Leg(NamedTuple):
     """Configuration at its end."""
     touching: TouchingPairs = ()
     """Pairs that may touch."""
-    course: Course | None = None
-    """Course that the hand follows; None: any."""
+    course: HandCourse | None = None
+    """HandCourse that the hand follows; None: any."""
     hand: FrameName | None = None
     """Link of the hand that opens or closes."""
     passive: str | None = None
@@ -58,7 +60,7 @@ class Leg(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Segment:
+class MotionSegment:
     """A path of the robot, in a world in which nothing is grasped or let go."""
 
     name: str
@@ -101,7 +103,7 @@ def solve_segment(
     step: int,
     holds: Sequence[Predicate] = (),
     seed: int = 0,
-) -> Segment:
+) -> MotionSegment:
     """Return a path from the present state of a planning world, at rest at both ends.
 
     Args:
@@ -132,7 +134,7 @@ def solve_segment(
         pass_on_stop([solution])
         solution = komo.solve(seed, PATH_STARTS, progress=False)
     pass_on_stop([solution])
-    segment = Segment(leg.name, step, solution, world, leg.touching, leg.hand)
+    segment = MotionSegment(leg.name, step, solution, world, leg.touching, leg.hand)
     if leg.passive is None or leg.course is None:
         return segment
     first = float(world.joint_value(leg.passive)[0])
@@ -140,7 +142,7 @@ def solve_segment(
     return replace(segment, passive={leg.passive: first + np.array(moved)})
 
 
-def course_deviation(segment: Segment, course: Course) -> float:
+def course_deviation(segment: MotionSegment, course: HandCourse) -> float:
     """Return how far a hand comes off its course on a path, also between slices [m]."""
     ends = np.append(0.0, segment.solution.times)
     fractions = np.arange(PLACES_PER_STEP) / PLACES_PER_STEP
@@ -169,4 +171,4 @@ def speed_limits(C: Config) -> Float[np.ndarray, " nq"]:
 def _duration(X: Config, end: Float[np.ndarray, " nq"], least: float) -> float:
     """Return a duration that the slowest joint can keep [s]."""
     speed = speed_limits(X)
-    return max(float((np.abs(end - X.q) / (PACE * speed)).max()), least)
+    return max(float((np.abs(end - X.q) / (MEAN_SPEED_FRACTION * speed)).max()), least)

@@ -24,7 +24,8 @@ from ..predicates.support import OnTopOf
 RESTING_PREDICATES = (InsideOf, OnFloor, OnTopOf)
 """Predicates of the place where an object rests; an object rarely has two places."""
 SECOND_PLACE_COST = 4
-"""Cost of a second resting place of an object, in literals that do not hold yet."""
+"""Number of literals that do not hold yet that a second resting place of an object
+counts as; with a larger one such branches come later."""
 
 
 @dataclass(frozen=True)
@@ -58,9 +59,9 @@ def branches(formula: Predicate, C: Config) -> Iterator[Branch]:
         raise PredicateError(f"formula is {formula!r}, expected a predicate.")
     table = _LiteralTable(C)
     root = table.requirement(formula.ground(C).nnf())
-    order, seen = count(), set[frozenset[int]]()
-    heap: list[tuple[tuple[float, int], int, _SearchState]] = []
-    new = [_SearchState(0, 0, frozenset(), (root,))]
+    order, yielded = count(), set[frozenset[int]]()
+    heap: list[tuple[tuple[float, int], int, _BranchState]] = []
+    new = [_BranchState(0, 0, frozenset(), (root,))]
     while new or heap:
         for state in filter(None, map(table.propagate, new)):
             heapq.heappush(heap, (state.priority, next(order), state))
@@ -69,8 +70,8 @@ def branches(formula: Predicate, C: Config) -> Iterator[Branch]:
             state = heapq.heappop(heap)[-1]
             if state.open:
                 new = _split(state)
-            elif state.chosen not in seen:
-                seen.add(state.chosen)
+            elif state.chosen not in yielded:
+                yielded.add(state.chosen)
                 yield table.branch(state)
 
 
@@ -116,12 +117,12 @@ class _DisjointRequirement:
         row, *rows = self.rows
         cases: list[tuple[_Part, float]] = []
         for column, part, cost in row:
-            left = [tuple(c for c in other if c[0] != column) for other in rows]
-            rest = _DisjointRequirement(self.n - 1, tuple(left))
-            both = _Requirement(2, (part, rest), (cost, rest.min_cost))
-            cases.append((both, both.min_cost))
-        rest = _DisjointRequirement(self.n, tuple(rows))
-        cases.append((rest, rest.min_cost))
+            rows_left = [tuple(c for c in other if c[0] != column) for other in rows]
+            smaller = _DisjointRequirement(self.n - 1, tuple(rows_left))
+            case = _Requirement(2, (part, smaller), (cost, smaller.min_cost))
+            cases.append((case, case.min_cost))
+        skipping = _DisjointRequirement(self.n, tuple(rows))
+        cases.append((skipping, skipping.min_cost))
         possible = sorted((c for c in cases if c[1] < float("inf")), key=itemgetter(1))
         return _Requirement(
             1, tuple(part for part, _ in possible), tuple(cost for _, cost in possible)
@@ -132,7 +133,7 @@ _Part = int | _Requirement | _DisjointRequirement
 
 
 @dataclass(frozen=True)
-class _SearchState:
+class _BranchState:
     """The literals chosen so far, and the requirements that are still open."""
 
     depth: int
@@ -146,19 +147,19 @@ class _SearchState:
         return self.cost + sum(r.min_cost for r in self.open), -self.depth
 
 
-def _split(state: _SearchState) -> list[_SearchState]:
+def _split(state: _BranchState) -> list[_BranchState]:
     """Return both cases of the first open requirement.
 
     Its cheapest part is made true, or is not used.
     """
-    first, *rest = state.open
+    first, *others = state.open
     use_first = _Requirement(1, first.parts[:1], first.costs[:1])
     cases: list[tuple[_Requirement, ...]] = [
         (use_first, first.without_first(first.n - 1)),
         (first.without_first(first.n),),
     ]
     return [
-        _SearchState(state.depth + 1, state.cost, state.chosen, (*case, *rest))
+        _BranchState(state.depth + 1, state.cost, state.chosen, (*case, *others))
         for case in cases
     ]
 
@@ -237,7 +238,7 @@ class _LiteralTable:
             return part.min_cost, 0.0
         return self.costs[part // 2][part % 2], self.distances[part // 2]
 
-    def propagate(self, state: _SearchState) -> _SearchState | None:
+    def propagate(self, state: _BranchState) -> _BranchState | None:
         """Choose all parts without alternatives, as in unit propagation.
 
         Returns:
@@ -269,7 +270,7 @@ class _LiteralTable:
                     cost += int(self._cost(part)[0])
                     cost += SECOND_PLACE_COST * self._conflicts(part, chosen)[0]
                     chosen.add(part)
-        return _SearchState(state.depth, cost, frozenset(chosen), tuple(requirements))
+        return _BranchState(state.depth, cost, frozenset(chosen), tuple(requirements))
 
     def _reduce(self, requirement: _Requirement, chosen: set[int]) -> _Requirement:
         """Return a requirement without parts that are already true, or impossible."""
@@ -324,7 +325,7 @@ class _LiteralTable:
         ]
         return len(places), repeated
 
-    def branch(self, state: _SearchState) -> Branch:
+    def branch(self, state: _BranchState) -> Branch:
         """Return the chosen literals of a state."""
         literals = [
             self.leaves[k // 2] if k % 2 == 0 else ~self.leaves[k // 2]

@@ -23,7 +23,8 @@ from .stable import Stable
 from .support import OnTopOf
 
 MIN_STACK_HEIGHT = 1.5
-"""Least height of the centre of an object that stands on another one, in heights."""
+"""Ratio of the least height of a container in which objects are stacked to the smallest
+edge of one; in lower ones the centre of the upper object is outside."""
 
 
 @doubts_of.register(InsideOf)

@@ -70,7 +70,7 @@ class Open(SemanticPredicate):
         joints = self.joints(C)
         return {
             "ends": [[joint.closed, joint.open] for joint in joints],
-            "both": [float(joint.both_sides) for joint in joints],
+            "both_ends": [float(joint.both_sides) for joint in joints],
             "closed_fraction": CLOSED_FRACTION,
             "error": 0.5 * self.bound,
         }

@@ -29,8 +29,9 @@ from ..relaxed.object_features import object_pair
 from ..relaxed.rays import ray_hit_rows, ray_miss_rows
 from .verdict_predicate import SemanticPredicate
 
-DEFAULT_NEARNESS = 1 / 3
-"""Largest distance of objects next to each other, in mean edges of their boxes [1]."""
+DEFAULT_NEARNESS_RATIO = 1 / 3
+"""Largest distance of objects next to each other, in mean edges of their boxes [1];
+with a larger one farther objects count."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class NextTo(SemanticPredicate):
 
     a: FrameName
     b: FrameName
-    nearness: float = field(default=DEFAULT_NEARNESS, kw_only=True)
+    nearness: float = field(default=DEFAULT_NEARNESS_RATIO, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -78,16 +79,16 @@ class NextTo(SemanticPredicate):
         """Return rows of the distance less the threshold, and of the heights."""
         if self.semantics == "igibson":
             return self._igibson_term(C, truth)
-        pair, both = object_pair(C, self.a, self.b), self.semantics == "posewise"
+        pair, is_mutual = object_pair(C, self.a, self.b), self.semantics == "posewise"
         error = 0.5 * self.bound
         if truth:
             near = Inequality(
                 pair.feature(near_rows(self.nearness, error)), error=error
             )
-            level = Inequality(pair.feature(height_rows(error, both)), error=error)
+            level = Inequality(pair.feature(height_rows(error, is_mutual)), error=error)
             return Conjunction((near, level))
         far = Inequality(pair.feature(far_rows(self.nearness)))
-        off_height = Inequality(pair.feature(off_height_rows(both)))
+        off_height = Inequality(pair.feature(off_height_rows(is_mutual)))
         return Disjunction((far, off_height), error)
 
     def _igibson_term(self, C: Config, truth: bool) -> ConstraintTerm:

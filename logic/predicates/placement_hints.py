@@ -30,7 +30,7 @@ from ..geometry.free_joints import free_root
 from ..geometry.hands import fingers
 from ..geometry.regions import above_support, in_cavity, regions_box
 from ..geometry.rooms import room_map, rooms_named, rooms_region
-from ..relaxed.stack_equilibrium import CENTRE_SHIFT
+from ..relaxed.stack_equilibrium import CENTRE_SHIFT_DISTANCE
 from ..relaxed.support_graph import find_stack
 from .attachment import Attached
 from .contact import InContactWith
@@ -47,7 +47,8 @@ from .support import OnTopOf, Under
 from .upright import Upright
 
 MAX_START_DEPTH = 2.0
-"""Largest depth of random starts in the view frustum [m]."""
+"""Largest depth of random starts in the view frustum [m]; a larger one spreads them out
+to where objects cannot be put."""
 LEAST_HEIGHT_SHARE = 0.3
 """Least height of a centre above its support, as a share of the least extent (1).
 
@@ -287,7 +288,7 @@ def poses_on_faces(
         return np.ones(len(poses), bool)
     stack = find_stack(C, name)
     members = [C.index(stack.frame_names[i]) for i in stack.object_of(name)]
-    stands = rests_on_face(C, name, members, CENTRE_SHIFT, poses)
+    stands = rests_on_face(C, name, members, CENTRE_SHIFT_DISTANCE, poses)
     return stands & are_clear(C, stack, name, poses)
 
 

@@ -36,9 +36,9 @@ def lower_onto_support(
     something, or if nothing is below.
     """
     members = {*stack.object_of(root)}
-    own = [C.index(stack.frame_names[i]) for i in members]
-    at = C.coordinates([root])
-    parts = [i for i in own if has_collision_shape(C, i)]
+    indices = [C.index(stack.frame_names[i]) for i in members]
+    columns = C.coordinates([root])
+    parts = [i for i in indices if has_collision_shape(C, i)]
     below = {x for pair in stack.pairs if {*pair} & members for x in pair}
     below -= members
     supports = [C.index(stack.frame_names[j]) for j in below]
@@ -49,7 +49,7 @@ def lower_onto_support(
             [body_boxes(C.frames[i], poses.R[k, i], poses.p[k, i]) for i in frames]
         )
 
-    for k in np.flatnonzero((q[:, at] != C.q[at]).any(1)).tolist():
+    for k in np.flatnonzero((q[:, columns] != C.q[columns]).any(1)).tolist():
         low, high = boxes(parts, k)
         low, high = low.min(0), high.max(0)
         lows, tops = boxes(supports, k)
@@ -58,7 +58,7 @@ def lower_onto_support(
         # What rests on something stays there: boxes overlap where shapes do not.
         rests = np.abs(tops[overlaps, 2] - low[2]) < CONTACT_OVERLAP
         if overlaps.any() and not rests.any():
-            q[k, at[2]] += tops[overlaps, 2].max() - low[2]
+            q[k, columns[2]] += tops[overlaps, 2].max() - low[2]
     return q
 
 
@@ -69,22 +69,22 @@ def are_clear(
 
     Upright boxes around parts decide, so that some feasible poses are rejected.
     """
-    own = {C.index(stack.frame_names[i]) for i in stack.object_of(root)}
-    pairs = [pair for pair in C.collision_indices().tolist() if own & {*pair}]
-    others = sorted({i for pair in pairs for i in pair} - own)
-    frames, at = C.forward_pass().frames, C.index(root)
+    members = {C.index(stack.frame_names[i]) for i in stack.object_of(root)}
+    pairs = [pair for pair in C.collision_indices().tolist() if members & {*pair}]
+    others = sorted({i for pair in pairs for i in pair} - members)
+    frames, root_index = C.forward_pass().frames, C.index(root)
     lows, tops = _concatenate_boxes(
         [body_boxes(C.frames[i], frames.R[i], frames.p[i]) for i in others]
     )
-    parts = [i for i in own if has_collision_shape(C, i)]
+    parts = [i for i in members if has_collision_shape(C, i)]
     clear = []
     for R, p in zip(quat_to_matrix(poses[:, 3:]), poses[:, :3], strict=True):
-        rotation = R @ frames.R[at].T
+        rotation = R @ frames.R[root_index].T
         boxes = [
             body_boxes(
                 C.frames[i],
                 rotation @ frames.R[i],
-                rotation @ (frames.p[i] - frames.p[at]) + p,
+                rotation @ (frames.p[i] - frames.p[root_index]) + p,
             )
             for i in parts
         ]
@@ -113,11 +113,12 @@ def rests_on_face(
         margin: least horizontal distance of the centre of mass from the rim [m].
         poses: poses of the root in the world (n, 7).
     """
-    world, at = C.forward_pass().frames, C.index(root)
+    world, root_index = C.forward_pass().frames, C.index(root)
     masses = frame_masses(C.frames)
     points, radii, weighted = [np.zeros((0, 3))], [np.zeros(0)], np.zeros(4)
     for i in frames:
-        R, p = world.R[at].T @ world.R[i], world.R[at].T @ (world.p[i] - world.p[at])
+        R = world.R[root_index].T @ world.R[i]
+        p = world.R[root_index].T @ (world.p[i] - world.p[root_index])
         weighted += masses[i].mass * np.append(R @ masses[i].com + p, 1)
         for group in frame_bodies(C.frames[i]):
             body: Any = group.body
@@ -130,10 +131,12 @@ def rests_on_face(
     arms = samples - weighted[:3] / weighted[3]
     stands = []
     for R in quat_to_matrix(poses[:, 3:]):
-        turn = R @ world.R[at].T
+        turn = R @ world.R[root_index].T
         boxes = [body_boxes(C.frames[i], turn @ world.R[i], turn @ world.p[i])
                  for i in frames if has_collision_shape(C, i)]  # fmt: skip
-        lowest = _concatenate_boxes(boxes)[0][:, 2].min() - (turn @ world.p[at])[2]
+        lowest = (
+            _concatenate_boxes(boxes)[0][:, 2].min() - (turn @ world.p[root_index])[2]
+        )
         x = arms[samples @ R[2] - radius < lowest + MAX_FACE_GAP] @ R[:2].T
         reach = (x @ HORIZONTAL.T).max(0, initial=-np.inf)
         stands.append(reach.min() >= margin)

@@ -16,7 +16,7 @@ from ..geometry.frame_groups import find_object
 from ..relaxed.constraint_terms import ConstraintTerm, Inequality
 from .verdict_predicate import VerdictPredicate
 
-DEFAULT_TILT = 0.1
+DEFAULT_TILT_ANGLE = 0.1
 """Largest tilt of an upright object [rad]; larger ones spill what is full."""
 SOLVER_MARGIN = 2e-4
 """Angle by which rows ask for less tilt [rad], more than a solver's tolerance."""
@@ -36,7 +36,7 @@ class Upright(VerdictPredicate):
     """
 
     a: FrameName
-    tilt: float = field(default=DEFAULT_TILT, kw_only=True)
+    tilt: float = field(default=DEFAULT_TILT_ANGLE, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

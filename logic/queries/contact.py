@@ -11,7 +11,8 @@ from ..geometry.frame_groups import FrameGroup, are_within, find_object
 from ..predicates.contact import InContactWith
 
 LEGACY_CONTACT_GAP = 1e-3
-"""Distance up to which objects touch by PyCRAM's rule [m]."""
+"""Distance up to which objects touch by PyCRAM's rule [m]; those that are farther apart
+do not."""
 
 
 @dataclass(frozen=True)

@@ -27,19 +27,20 @@ from .reachable import REACH_TOLERANCE, target_poses
 from .serial_chain import SerialChain
 
 DEFAULT_CELLS = 200
-"""Number of cells along each side (count)."""
+"""Number of cells along each side; more cover a larger floor, and take longer."""
 DEFAULT_RESOLUTION = 0.02
-"""Edge of a cell [m]."""
+"""Edge of a cell [m]; larger cells cover a larger floor, more coarsely."""
 DEFAULT_CAMERA_HEIGHTS = (1.27, 1.6)
 """Lowest and highest position of the camera of PyCRAM's robot [m]."""
 INNER_FRACTION = 0.15
-"""Half width of the excluded middle of a Gaussian costmap, in sides of the grid."""
+"""Ratio of the half width of the excluded middle of a Gaussian costmap to a side of the
+grid; a larger one keeps robots farther away."""
 RAYS_PER_CHUNK = 50_000
 """Number of rays cast together (count); more need more memory."""
 UP = np.array([0.0, 0, 1])
 
 
-class _Grid(NamedTuple):
+class _FloorGrid(NamedTuple):
     """A grid of cells on the floor, around a point."""
 
     pose: Float[np.ndarray, "7"]
@@ -264,7 +265,7 @@ def gaussian_costmap(
     return grid.costmap(values)
 
 
-def _make_grid(C: Config, centre: Target, size: int, resolution: float) -> _Grid:
+def _make_grid(C: Config, centre: Target, size: int, resolution: float) -> _FloorGrid:
     """Return a grid on the floor around a point.
 
     Its axes are those of a pose, rotated about z only, otherwise those of the world.
@@ -275,7 +276,7 @@ def _make_grid(C: Config, centre: Target, size: int, resolution: float) -> _Grid
         x = quat_to_matrix(goal[3:])[:, 0]
         pose[3:] = axis_angle_to_quat(UP, np.arctan2(x[1], x[0]))
     cells = _positive_integer("size", size)
-    return _Grid(pose, goal[:3], cells, _length("resolution", resolution))
+    return _FloorGrid(pose, goal[:3], cells, _length("resolution", resolution))
 
 
 def _carried_frames(C: Config, robot: str | None) -> set[int]:

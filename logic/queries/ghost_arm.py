@@ -20,7 +20,8 @@ from .query_arguments import Target
 from .serial_chain import SerialChain, bare_model
 
 GHOST_STARTS = 4
-"""Number of starts of the inverse kinematics from each start of a solver (count)."""
+"""Number of starts of the inverse kinematics from each start of a solver; more find a
+configuration more often, and take longer."""
 
 
 def add_ghost_arm(arm: SerialChain, target: Target, world: Config) -> Witnesses:

@@ -59,7 +59,8 @@ from .pixel_visibility import (
 from .sight_cone_clearance import sight_clearances
 
 MIN_DEPTH_RATIO = 0.75
-"""Least depth of a part, as a fraction of the depth of its middle [1]."""
+"""Least depth of a part, as a fraction of the depth of its middle [1]; rows are
+violated below it, and a larger one makes their bound tighter."""
 
 
 def visibility_feature(
@@ -116,8 +117,10 @@ def _encloses_camera(C: Config, frame: int, eye: int) -> bool:
     if nodes[frame] != nodes[eye]:
         return False
     poses = C.forward_pass().frames
-    here = (poses.p[eye] - poses.p[frame]) @ poses.R[frame]
-    enter, leave = intersect_lines(C.frames[frame], here[None], np.array([[1.0, 0, 0]]))
+    eye_in_frame = (poses.p[eye] - poses.p[frame]) @ poses.R[frame]
+    enter, leave = intersect_lines(
+        C.frames[frame], eye_in_frame[None], np.array([[1.0, 0, 0]])
+    )
     return bool(((enter < 0) & (leave > 0)).all())
 
 

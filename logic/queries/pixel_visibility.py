@@ -22,7 +22,8 @@ from ..geometry.frame_groups import (
 from .frame_owners import agent_with_camera, frames_by_owner, robot_frames
 
 RASTER_PIXELS = 256
-"""Number of rows and of columns of a raster (count)."""
+"""Number of rows and of columns of a raster; with more of them thin parts count, and
+rendering takes longer."""
 PYCRAM_CAMERA: dict[str, Any] = dict(
     vertical_fov=np.pi / 2,
     width=RASTER_PIXELS,
@@ -169,11 +170,11 @@ def _pycram_view(C: Config, camera: Camera) -> CameraRays:
     """
     view = CameraRays.of(C, replace(camera, **PYCRAM_CAMERA))
     R = C.forward_pass().frames.R[C.index(camera.name)]
-    left = np.cross([0.0, 0, 1], R[:, 0])
-    if np.linalg.norm(left) < 1e-9:
+    leftward = np.cross([0.0, 0, 1], R[:, 0])
+    if np.linalg.norm(leftward) < 1e-9:
         return view
-    left /= np.linalg.norm(left)
-    upright = np.stack([R[:, 0], left, np.cross(R[:, 0], left)], -1)
+    leftward /= np.linalg.norm(leftward)
+    upright = np.stack([R[:, 0], leftward, np.cross(R[:, 0], leftward)], -1)
     return replace(view, rays=view.camera.pixel_rays() @ upright.T)
 
 

@@ -31,9 +31,11 @@ from .tip_distance import tip_distance_feature
 REACH_TOLERANCE = 0.01
 """Distance below which a target is reached [m]."""
 LEGACY_ANGLE_TOLERANCE = 1e-2
-"""Tolerance of the orientation in PyCRAM's inverse kinematics, approximately [rad]."""
+"""Tolerance of the orientation in PyCRAM's inverse kinematics, approximately [rad];
+tips that are turned by more do not reach a pose."""
 DEFAULT_STARTS = 20
-"""Number of starts of inverse kinematics (count)."""
+"""Number of starts of inverse kinematics; more find a configuration more often, and
+take longer where there is none."""
 
 
 class Reach(NamedTuple):
@@ -249,9 +251,9 @@ class Reachable(Predicate):
         arm = SerialChain.of(C, self.robot, self.tip)
         goals = in_arm_base(arm, target_poses(C, [self.target]))
         angle = self.angle_tolerance
-        here = evaluate_reach(arm, C.q[None], goals, self.tolerance, angle)
-        if here.reached[0]:
-            return here
+        present = evaluate_reach(arm, C.q[None], goals, self.tolerance, angle)
+        if present.reached[0]:
+            return present
         targets: Any = [self.target]
         return reach(
             C, targets, self.robot, self.tip, tolerance=self.tolerance, turn=angle

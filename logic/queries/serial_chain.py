@@ -35,9 +35,11 @@ There is no cost, so that Newton steps can be trusted; a start that does not con
 soon is given up for the next one.
 """
 POSITION_SCALE = 5.0
-"""Scale of position residuals [1/m]."""
+"""Scale of position residuals [1/m]; with a larger one positions count more against
+orientations."""
 ROTATION_SCALE = 1.0
-"""Scale of quaternion residuals [1]."""
+"""Scale of quaternion residuals [1]; with a larger one orientations count more against
+positions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,11 +166,11 @@ class SerialChain:
             raise KeyboardInterrupt
         if not every_start:
             solves = solves.select(solves.best_rows(settings.tolerance))
-        found: list[list[np.ndarray]] = [[] for _ in goals]
+        solutions_by_goal: list[list[np.ndarray]] = [[] for _ in goals]
         solutions = make_solutions(problems, solves, settings.tolerance)
         for b, solution in zip(solves.problem.tolist(), solutions, strict=True):
-            found[b].append(solution.q)
-        return [np.array(own) for own in found]
+            solutions_by_goal[b].append(solution.q)
+        return [np.array(solved) for solved in solutions_by_goal]
 
     def _problem(self, oriented: bool) -> tuple[KOMO, Any]:
         """Return a problem of one slice, and its objective for the tip."""

@@ -12,7 +12,8 @@ from posewise.collision.vec3_tuple import vector_components
 from posewise.features.safe_math import amax, amin, sqrt
 
 MIN_SQUARED_LENGTH = 1e-18
-"""Squared length up to which a separating axis is degenerate and left out [m⁴]."""
+"""Squared length up to which a separating axis is degenerate and left out [m⁴]; axes
+that are hardly longer are rounding errors."""
 
 
 def sight_clearances(
@@ -39,7 +40,7 @@ def sight_clearances(
         return amin(jnp.einsum("fvi,ni->fnv", hull, up) - offset[:, None])
     f, n = len(hull), len(body.p)
     rays, axes = hull[:, 1:], body.R.swapaxes(1, 2)
-    own = jnp.concatenate([edges, _cross_products(rays, edges)], 1)
+    hull_axes = jnp.concatenate([edges, _cross_products(rays, edges)], 1)
     lines = jnp.concatenate([rays, edges], 1)
     across = jnp.cross(lines[:, None, :, None], axes[None, :, None])
     middle = jnp.mean(rays, 1)[:, None]
@@ -50,7 +51,11 @@ def sight_clearances(
     def broadcast(x: Any) -> jax.Array:
         return jnp.broadcast_to(x, (f, n, *x.shape[-2:]))
 
-    candidates = broadcast(own[:, None]), broadcast(axes), across.reshape(f, n, -1, 3)
+    candidates = (
+        broadcast(hull_axes[:, None]),
+        broadcast(axes),
+        across.reshape(f, n, -1, 3),
+    )
     d = jnp.concatenate([*candidates, aside[:, :, None]], 2)
     square = jnp.sum(d * d, -1, keepdims=True)
     valid = square > MIN_SQUARED_LENGTH

@@ -27,9 +27,11 @@ from .contact import Touching
 MIN_FALL = 1e-3
 """Displacement beyond which an object was held up by what was removed [m]."""
 FALL_DURATION = 0.5
-"""Duration of the simulation without the support [s]."""
+"""Duration of the simulation without the support [s]; in a shorter one objects that
+slide off slowly do not move enough."""
 MIN_CLEARANCE = 2e-3
-"""Least distance, by the rows, of the supported object from all others [m]."""
+"""Least distance, by the rows, of the supported object from all others [m]; a larger
+one rejects supports beside other objects."""
 
 
 @dataclass(frozen=True)
@@ -114,9 +116,9 @@ class Supporting(VerdictPredicate):
         others = set(pairs[is_of_b[:, ::-1]].tolist()) - {*a.frames, *b.frames}
         if not others:
             return []
-        rest = FrameGroup(C, "everything else", tuple(sorted(others)))
+        obstacles = FrameGroup(C, "everything else", tuple(sorted(others)))
         rows = beyond_distance_rows(MIN_CLEARANCE)
-        return [Inequality(ObjectPair(C, b, rest, False).feature(rows))]
+        return [Inequality(ObjectPair(C, b, obstacles, False).feature(rows))]
 
 
 def _height_difference(a: Pose, b: Pose) -> Float[jax.Array, "1"]:

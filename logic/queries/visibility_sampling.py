@@ -12,7 +12,8 @@ from ..geometry.frame_groups import FrameGroup, bounding_box, first_hits
 from .pixel_visibility import box_corners, find_camera, find_visible_object
 
 SAMPLED_BOX_SCALE = 0.9
-"""Size of the box whose corners are sampled, relative to the object's box [1]."""
+"""Size of the box whose corners are sampled, relative to the object's box [1]; a larger
+one counts an object as hidden that others hide only at its corners."""
 
 
 def sees_box(
@@ -34,10 +35,10 @@ def sees_box(
     corners = middle + SAMPLED_BOX_SCALE * (corners - middle) - p @ R
     points = corners @ quat_to_matrix(poses[:, 3:]).swapaxes(1, 2) + poses[:, None, :3]
     R_eye, eye = (x[C.index(view.name)] for x in C.forward_pass().frames)
-    depth, left, up = np.moveaxis((points - eye) @ R_eye, -1, 0)
+    depth, leftward, up = np.moveaxis((points - eye) @ R_eye, -1, 0)
     high_edge = np.tan(view.vertical_fov / 2) * depth
     in_view = (depth > view.near) & (depth < view.far) & (np.abs(up) < high_edge)
-    in_view &= np.abs(left) < high_edge * view.width / view.height
+    in_view &= np.abs(leftward) < high_edge * view.width / view.height
     rays = (points - eye).reshape(-1, 3)
     others = FrameGroup(C, "", tuple(frames_of_others(group)))
     hit = first_hits(others, eye[None], rays)

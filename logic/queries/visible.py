@@ -14,7 +14,8 @@ from .pixel_visibility import PixelCounts, count_pixels
 from .query_arguments import check_names, with_camera
 
 DEFAULT_THRESHOLD = 0.8
-"""Least fraction of an object that makes it visible [1]."""
+"""Least fraction of an object that makes it visible [1]; with a smaller one objects may
+be hidden more."""
 
 
 @dataclass(frozen=True)

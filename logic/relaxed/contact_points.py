@@ -18,11 +18,14 @@ from posewise.compilation.arrays import Array
 from posewise.robots.geometry.outer_hulls import outer_hull
 
 RIM_POINTS = 12
-"""Number of samples on a circular rim (count)."""
+"""Number of samples on a circular rim; with fewer of them a round object seems to tip
+over sooner than it does."""
 MAX_HULL_POINTS = 24
-"""Maximum number of samples of a convex hull (count)."""
+"""Number of samples of a convex hull at most; with fewer of them the hull of the
+samples stands out farther beyond it."""
 MAX_PARTS_WITH_EDGES = 4
-"""Number of parts of an object up to which boxes are also sampled at their edges."""
+"""Number of parts of an object up to which boxes are also sampled at their edges; of
+objects with more, corners alone count, which is faster."""
 
 
 def contact_samples(core: collision.Core, parts: int) -> Float[np.ndarray, "n 3"]:

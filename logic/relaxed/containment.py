@@ -112,10 +112,10 @@ def cavity_rows(pair: ObjectPair, region: Region) -> PairRows:
 
     There is one row for each plane of the cavity.
     """
-    at = frame_position(pair, region)
+    position = frame_position(pair, region)
 
     def build(pair: ObjectPair) -> RowFunction:
-        arrays = pair.mass_arrays() | {"region": at, "planes": region.planes}
+        arrays = pair.mass_arrays() | {"region": position, "planes": region.planes}
         return RowFunction(_in_cavity, arrays, len(region.planes))
 
     return build
@@ -129,9 +129,9 @@ def _surrounded(kinds: PartPairKinds) -> Callable[..., Any]:
         # mellowmins are upper bounds of minima, so that the row is sound.
         hit = hit_values(*ray_part_distances(kinds, R, p, arrays))
         hit = mellowmin_within(hit.T, arrays["error"])
-        both = jnp.maximum(*hit.reshape(2, 9))
-        upright = jnp.maximum(both[8], both[:8])
-        level = jnp.maximum(both[:4], both[4:8])
+        both_sides = jnp.maximum(*hit.reshape(2, 9))
+        upright = jnp.maximum(both_sides[8], both_sides[:8])
+        level = jnp.maximum(both_sides[:4], both_sides[4:8])
         pairs = jnp.concatenate([upright, level])
         return mellowmin_within(pairs, arrays["error"])[None]
 
@@ -159,8 +159,8 @@ def _in_box(parts: PartTypes) -> Callable[..., Any]:
         # Exact: the box is that of the support functions of all parts.
         axes = reference_axes(R, arrays).T
         low, high = part_extents(parts, R, p, axes, arrays)
-        here = axes @ mass_centre(R, p, arrays)
-        return jnp.concatenate([here - largest(high), smallest(low) - here])
+        centre = axes @ mass_centre(R, p, arrays)
+        return jnp.concatenate([centre - largest(high), smallest(low) - centre])
 
     return in_bounding_box
 
@@ -177,7 +177,7 @@ def _beyond_face(in_box: Callable[..., Any]) -> Callable[..., Any]:
 def _in_cavity(R: Any, p: Any, **arrays: Any) -> Any:
     # The cavity is convex: n·x <= d for all planes (n, d). The margin is the one with
     # which its points were checked to be inside of b.
-    at, planes = arrays["region"][None], arrays["planes"]
-    R_region, p_region = gather_rows(R, at)[0], gather_rows(p, at)[0]
-    here = R_region.T @ (mass_centre(R, p, arrays) - p_region)
-    return planes[:, :3] @ here - planes[:, 3] + CAVITY_MARGIN
+    position, planes = arrays["region"][None], arrays["planes"]
+    R_region, p_region = gather_rows(R, position)[0], gather_rows(p, position)[0]
+    centre = R_region.T @ (mass_centre(R, p, arrays) - p_region)
+    return planes[:, :3] @ centre - planes[:, 3] + CAVITY_MARGIN

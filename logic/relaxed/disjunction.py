@@ -95,10 +95,10 @@ def _symbol(structure: tuple[tuple[_Operand, ...], ...]) -> Symbol:
     ) -> Any:
         maxima = []
         for j, operand in enumerate(choice):
-            symbol, at = operand.symbol, np.array(operand.positions)
+            symbol, positions = operand.symbol, np.array(operand.positions)
             prefix = f"{i}_{j}_"
             params = {k: arrays[prefix + k] for k in operand.keys}
-            R_at, p_at = gather_rows(R, at), gather_rows(p, at)
+            R_at, p_at = gather_rows(R, positions), gather_rows(p, positions)
             if isinstance(symbol, StackSymbol):
                 y = symbol.fn(R_at, p_at, **params)
             else:

@@ -29,9 +29,11 @@ It refuses towers of six and more. With a smaller weight they are told, but so a
 at an edge that fall in a simulation; and below 1e-5 float32 is too coarse.
 """
 MAX_NEWTON_STEPS = 40
-"""Maximum number of Newton steps (count); about ten are needed."""
+"""Number of Newton steps at most; about ten are needed, and with fewer the imbalance is
+overestimated."""
 GRADIENT_TOLERANCE = 1e-11
-"""Largest entry of the dual's gradient at which Newton's method stops [1]."""
+"""Largest entry of the dual's gradient at which Newton's method stops [1]; a smaller
+one takes more steps."""
 STEP_FRACTIONS = (1.0, 0.5, 0.2, 0.05, 0.01, 2e-3, 4e-4)
 """Fractions of a Newton step that the line search tries."""
 

@@ -25,7 +25,8 @@ TIE_TOLERANCE = 1e-6
 The exact check may choose any of them, so the normals of all must be opposed.
 """
 ANGLE_LEVER = 0.1
-"""Factor of angles in rows that they share with distances [m/rad]."""
+"""Factor of angles in rows that they share with distances [m/rad]; with a larger one
+angles count more."""
 ANGLE_MARGIN = 1e-4
 """Margin of the angle beyond the one that is required [rad]."""
 
@@ -86,8 +87,8 @@ def _opposed(first: PartPairKinds, second: PartPairKinds) -> Callable[..., Any]:
         contacts = []
         for k, kinds in enumerate((first, second)):
             # Both fingers' arrays are in one dictionary, distinguished by a prefix.
-            own = with_prefix(arrays, f"finger_{k}_")
-            contacts.append(part_contacts(kinds, R, p, own))
+            finger_arrays = with_prefix(arrays, f"finger_{k}_")
+            contacts.append(part_contacts(kinds, R, p, finger_arrays))
         normals = contacts[0].normal[:, None], contacts[1].normal[None]
         missing_angle = arrays["limit"] - _angle(*normals)
         missing_angle = ANGLE_LEVER * arrays["sign"] * missing_angle

@@ -16,14 +16,15 @@ from posewise.robots.config import Config
 from ..smooth_extrema import mellowmin_within
 
 STRICT_FRACTION = 1e-6
-"""Margin that turns a strict inequality into one with <=, as a fraction of a range."""
+"""Margin that turns a strict inequality into one with <=, as a fraction of a range;
+with a larger one joints open farther."""
 
 
 def any_open(
     q: Float[jax.Array, " joints"],
     *,
     ends: Float[Array, "joints 2"],
-    both: Float[Array, " joints"],
+    both_ends: Float[Array, " joints"],
     closed_fraction: Float[Array, ""],
     error: Float[Array, ""],
 ) -> Float[jax.Array, "1"]:
@@ -32,12 +33,12 @@ def any_open(
     Args:
         q: values of the joints.
         ends: the closed and the open end of each joint (joints, 2).
-        both: 1 for joints of which both ends are closed, else 0 (joints,).
+        both_ends: 1 for joints of which both ends are closed, else 0 (joints,).
         closed_fraction: fraction of the range that counts as closed.
         error: bound on how far the row may be above the exact value.
     """
     # Sound: the mellowmin is at least the minimum over joints.
-    margins = _margins(q, ends, both, closed_fraction)
+    margins = _margins(q, ends, both_ends, closed_fraction)
     return mellowmin_within(STRICT_FRACTION - margins, error)[None]
 
 
@@ -45,21 +46,21 @@ def all_closed(
     q: Float[jax.Array, " joints"],
     *,
     ends: Float[Array, "joints 2"],
-    both: Float[Array, " joints"],
+    both_ends: Float[Array, " joints"],
     closed_fraction: Float[Array, ""],
     error: Float[Array, ""],
 ) -> Float[jax.Array, " joints"]:
     """Return rows at most 0 only where no joint is open, exactly; see `any_open`."""
-    return _margins(q, ends, both, closed_fraction)
+    return _margins(q, ends, both_ends, closed_fraction)
 
 
-def _margins(q: Any, ends: Any, both: Any, closed_fraction: Any) -> Any:
+def _margins(q: Any, ends: Any, both_ends: Any, closed_fraction: Any) -> Any:
     """Return by how much each joint is open, as a fraction of its range."""
     # Fractions make joints of different units and ranges comparable in one minimum.
     opened = (q - ends[:, 0]) / (ends[:, 1] - ends[:, 0])
     margin = opened - closed_fraction
     from_both = jnp.minimum(margin, 1 - closed_fraction - opened)
-    return jnp.where(both > 0, from_both, margin)
+    return jnp.where(both_ends > 0, from_both, margin)
 
 
 def openness_symbol(

@@ -73,7 +73,7 @@ def box_distance_rows(nearness: float, truth: bool) -> PairRows:
     return build
 
 
-def height_rows(error: float, both: bool = True) -> PairRows:
+def height_rows(error: float, is_mutual: bool = True) -> PairRows:
     """Return a row at most 0 only where one object is at the height of the other.
 
     a's centre of mass is then at the height of a part of b, or b's at that of a part of
@@ -81,27 +81,27 @@ def height_rows(error: float, both: bool = True) -> PairRows:
 
     Args:
         error: bound on how far the row may be above the exact value [m].
-        both: whether b's centre counts too.
+        is_mutual: whether b's centre counts too.
     """
 
     def build(pair: ObjectPair) -> RowFunction:
         sides, arrays = _part_data(pair)
         arrays |= pair.mass_arrays("a") | pair.mass_arrays("b")
         arrays["error"] = np.array(float(error))
-        return RowFunction(_at_height(sides, both), arrays, 1)
+        return RowFunction(_at_height(sides, is_mutual), arrays, 1)
 
     return build
 
 
-def off_height_rows(both: bool = True) -> PairRows:
+def off_height_rows(is_mutual: bool = True) -> PairRows:
     """Return rows at most 0 only where `height_rows` cannot be: one for each part."""
 
     def build(pair: ObjectPair) -> RowFunction:
         sides, arrays = _part_data(pair)
         arrays |= pair.mass_arrays("a") | pair.mass_arrays("b")
-        counted = sides if both else sides[1:]
+        counted = sides if is_mutual else sides[1:]
         dim = sum(count_parts(side, arrays) for side in counted)
-        return RowFunction(_off_height(sides, both), arrays, dim)
+        return RowFunction(_off_height(sides, is_mutual), arrays, dim)
 
     return build
 
@@ -191,12 +191,12 @@ def _boxes_near(sides: Sides) -> Callable[..., Any]:
 
 
 def _height_offsets(
-    sides: Sides, both: bool, R: Any, p: Any, arrays: TracedArrays
+    sides: Sides, is_mutual: bool, R: Any, p: Any, arrays: TracedArrays
 ) -> jax.Array:
     """Return how far each part is above or below the other object's centre [m]."""
     up = jnp.array([[0.0, 0.0, 1.0]], p.dtype)
     offsets = []
-    for parts, other in ((sides[1], "a"), (sides[0], "b"))[: 1 + both]:
+    for parts, other in ((sides[1], "a"), (sides[0], "b"))[: 1 + is_mutual]:
         low, high = part_extents(parts, R, p, up, arrays)
         z = mass_centre(R, p, arrays, other)[2]
         # At most 0 exactly where the plane at height z cuts the part.
@@ -205,18 +205,18 @@ def _height_offsets(
 
 
 @lru_cache(maxsize=256)
-def _at_height(sides: Sides, both: bool) -> Callable[..., Any]:
+def _at_height(sides: Sides, is_mutual: bool) -> Callable[..., Any]:
     def at_height(R: Any, p: Any, **arrays: Any) -> Any:
         # Sound: the mellowmin is at least the smallest offset.
-        offsets = _height_offsets(sides, both, R, p, arrays)
+        offsets = _height_offsets(sides, is_mutual, R, p, arrays)
         return mellowmin_within(offsets, arrays["error"])[None]
 
     return at_height
 
 
 @lru_cache(maxsize=256)
-def _off_height(sides: Sides, both: bool) -> Callable[..., Any]:
+def _off_height(sides: Sides, is_mutual: bool) -> Callable[..., Any]:
     def off_height(R: Any, p: Any, **arrays: Any) -> Any:
-        return STRICT_MARGIN - _height_offsets(sides, both, R, p, arrays)
+        return STRICT_MARGIN - _height_offsets(sides, is_mutual, R, p, arrays)
 
     return off_height

@@ -52,8 +52,8 @@ def _region_pose(
     R: Any, p: Any, arrays: TracedArrays
 ) -> tuple[Float[jax.Array, "3 3"], Float[jax.Array, "3"]]:
     """Return orientation and origin of the cavity's frame."""
-    at = arrays["region"][None]
-    return gather_rows(R, at)[0], gather_rows(p, at)[0]
+    position = arrays["region"][None]
+    return gather_rows(R, position)[0], gather_rows(p, position)[0]
 
 
 def _entry_point(R: Any, p: Any, arrays: TracedArrays) -> Float[jax.Array, "3"]:
@@ -69,10 +69,10 @@ def _pours_into(miss: Callable[..., Any]) -> Callable[..., Any]:
         # Sound: the rows `inside` put the entry point into the convex cavity; `below`
         # puts it below a's centre; and the ray up from it is clear of b.
         (R_region, p_region), planes = _region_pose(R, p, arrays), arrays["planes"]
-        here = _entry_point(R, p, arrays)
-        inside = planes[:, :3] @ (R_region.T @ (here - p_region)) - planes[:, 3]
+        entry = _entry_point(R, p, arrays)
+        inside = planes[:, :3] @ (R_region.T @ (entry - p_region)) - planes[:, 3]
         inside = inside + CAVITY_MARGIN
-        below = here[2] - mass_centre(R, p, arrays)[2] + RAY_CLEARANCE
+        below = entry[2] - mass_centre(R, p, arrays)[2] + RAY_CLEARANCE
         tilted = arrays["upright"] - R_region[2, 2] + STRICT_MARGIN
         # While the point is beside the cavity, walls above it do not count, because
         # they would repel the object from the way in. Inside, the term is 0.

@@ -25,9 +25,11 @@ from .object_features import ObjectPair, PairRows, RowFunction, mass_centre
 from .part_pairs import PartPairKinds, count_pairs, part_distances, part_pairs
 
 DEFAULT_HIT_RANGE = 10.0
-"""Length of rays without a range that must hit something [m]."""
+"""Length of rays without a range that must hit something [m]; what is farther away does
+not count."""
 DEFAULT_MISS_RANGE = 1000.0
-"""Length of rays without a range that must miss everything [m]."""
+"""Length of rays without a range that must miss everything [m]; what is farther away
+does not count."""
 UP = np.array([[0.0, 0, 1]])
 DOWN = np.array([[0.0, 0, -1]])
 
@@ -89,9 +91,9 @@ def axes_data(pair: ObjectPair, own_axes: bool) -> Arrays:
 
 def reference_axes(R: jax.Array, arrays: TracedArrays) -> jax.Array:
     """Return the orientation of b's root frame, or of the world."""
-    own = jnp.asarray(arrays["own"])
+    follows_root = jnp.asarray(arrays["own"])
     R_root = gather_rows(R, arrays["root"][None])[0]
-    return own * R_root + (1 - own) * jnp.eye(3, dtype=R.dtype)
+    return follows_root * R_root + (1 - follows_root) * jnp.eye(3, dtype=R.dtype)
 
 
 def ray_data(

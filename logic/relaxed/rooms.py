@@ -166,8 +166,8 @@ def _depths(R: Any, p: Any, arrays: TracedArrays) -> Float[jax.Array, "2 pairs"]
 def _in_same_room(R: Any, p: Any, **arrays: Any) -> Any:
     # Sound: the harmonic mellowmin is at most 0 only where the mellowmin over pairs is,
     # which is at least the minimum; both depths of that pair are then positive.
-    both = jnp.minimum(*_depths(R, p, arrays))
-    return harmonic_mellowmin(STRICT_MARGIN - both, arrays["error"])[None]
+    pair_depths = jnp.minimum(*_depths(R, p, arrays))
+    return harmonic_mellowmin(STRICT_MARGIN - pair_depths, arrays["error"])[None]
 
 
 def _in_no_same_room(R: Any, p: Any, **arrays: Any) -> Any:

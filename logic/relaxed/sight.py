@@ -30,7 +30,7 @@ from .sight_targets import sight_targets
 
 NORM_EPSILON = 1e-12
 """Added to squared norms, so that their square roots have a derivative at 0 [m²]."""
-BLEND_BEGIN = 0.4
+BLEND_DISTANCE = 0.4
 """Distance from a pixel beyond which the next one begins to count, in pixels [1]."""
 
 
@@ -49,26 +49,26 @@ def visible_rows(camera: Camera, error: float) -> GroupRows:
     """
 
     def build(groups: tuple[FrameGroup, ...]) -> RowFunction:
-        a, _, rest = groups
+        a, _, others = groups
         positions = shape_positions(a, 0)
         frames_a = [a.C.frames[a.frames[i]] for i in positions]
-        found = sight_targets(frames_a)
-        if found is None:
+        owned_targets = sight_targets(frames_a)
+        if owned_targets is None:
             raise PredicateError(
                 f"{a.name!r} has no part thick enough to be seen for sure; give it a"
                 " shape of more than 0.2 mm in each direction that is no plane."
             )
-        owner, targets = found
+        owner, targets = owned_targets
         first = len(a.frames) + 1
-        others, arrays = all_parts(
-            [rest.C.frames[i] for i in rest.frames],
-            range(first, first + len(rest.frames)),
+        other_parts, arrays = all_parts(
+            [others.C.frames[i] for i in others.frames],
+            range(first, first + len(others.frames)),
             "other",
         )
         arrays |= targets._asdict() | {"at": np.array(positions)[owner]}
         arrays["scale"] = np.median(targets.semi_axes, 1)
         arrays |= _camera_arrays(camera, a) | {"error": np.array(float(error))}
-        return RowFunction(_visible(others), arrays, 1)
+        return RowFunction(_visible(other_parts), arrays, 1)
 
     return build
 
@@ -188,10 +188,10 @@ def _nearest_pixel(point: Float[jax.Array, "n 3"], arrays: TracedArrays) -> _Sig
     aim = jnp.clip(point[:, 1:] / depth, -border, border)
     # Centres of pixels begin at the border, and are one pitch apart.
     steps = (aim + border) / pitch
-    rest = jnp.round(steps) - steps
-    turning = smoothstep((jnp.abs(rest) - BLEND_BEGIN) / (0.5 - BLEND_BEGIN))
+    offset = jnp.round(steps) - steps
+    turning = smoothstep((jnp.abs(offset) - BLEND_DISTANCE) / (0.5 - BLEND_DISTANCE))
     ray = jnp.concatenate([jnp.ones_like(depth), aim], 1)
-    return _Sight(ray, rest * pitch, rest * pitch * (1 - 2 * turning))
+    return _Sight(ray, offset * pitch, offset * pitch * (1 - 2 * turning))
 
 
 def _hits(

@@ -24,15 +24,19 @@ Centres of the largest parts come first, then points towards their vertices. Mor
 the row less conservative and slower.
 """
 TARGETS_PER_PART = 9
-"""Maximum number of targets in a part (count)."""
-TOWARDS_VERTEX = 0.8
-"""Distance of the other targets from the centre, of that of a vertex [1]."""
+"""Number of targets in a part at most; with more of them parts that are nearly hidden
+are seen more often, and rows take longer."""
+VERTEX_FRACTION = 0.8
+"""Distance of the other targets from the centre, as a fraction of that of a vertex;
+with a larger one they are nearer to the outline."""
 MIN_SEMI_AXIS = 1e-4
 """Parts whose ellipsoid has a shorter semi-axis are left out [m]."""
 MAX_VERTICES = 32
-"""Maximum number of vertices of a polyhedron in a hull (count)."""
+"""Number of vertices of a polyhedron in a hull at most; with more of them the
+polyhedron fills the hull more, and rays are tested longer."""
 RIM_VERTICES = 16
-"""Number of vertices on a circular rim (count)."""
+"""Number of vertices on a circular rim; with more of them the polyhedron fills a round
+body more, and rays are tested longer."""
 MIN_FACES = 128
 """Least number of faces that programs are compiled for (count). Larger values compile
 fewer programs and compute more unused faces."""
@@ -134,8 +138,8 @@ def _in_body(
         vertices, planes = centre[None], np.array([[0.0, 0, 0, -1]])
     normals = planes[:, :3] @ R.T
     planes = np.column_stack([normals, planes[:, 3] + normals @ p])
-    towards = centre + TOWARDS_VERTEX * (_spread(vertices) - centre)
-    rest = SightTarget(
+    towards = centre + VERTEX_FRACTION * (_spread(vertices) - centre)
+    central = SightTarget(
         p + R @ centre,
         axes @ R.T,
         p + R @ centre,
@@ -144,7 +148,7 @@ def _in_body(
         box_half,
         planes,
     )
-    return [rest, *(rest._replace(point=p + R @ x) for x in towards)]
+    return [central, *(central._replace(point=p + R @ x) for x in towards)]
 
 
 def _inner_vertices(core: Any, radius: float) -> Float[np.ndarray, "n 3"]:

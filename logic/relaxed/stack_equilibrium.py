@@ -39,40 +39,45 @@ from .support_graph import Stack
 from .tilt import fit_tilt
 from .world_feature import world_feature
 
-CENTRE_SHIFT = 4e-3
+CENTRE_SHIFT_DISTANCE = 4e-3
 """Shift of centres of mass to each of four sides [m]; larger is more conservative."""
 MAX_IMBALANCE = 0.02
-"""Largest imbalance that counts as equilibrium, in weights [1]."""
+"""Largest imbalance that counts as equilibrium, in weights [1]; a larger one accepts
+stacks that do not stand."""
 TORQUE_LEVER = 0.1
-"""Lever at which a torque counts like a force [m]."""
+"""Lever at which a torque counts like a force [m]; with a larger one torques count
+less."""
 TOUCHING_GAP = 2e-4
 """Gap beyond that of the nearest point up to which points touch fully [m]."""
 SEPARATED_GAP = 6e-4
 """Gap beyond that of the nearest point from which on points do not touch [m]."""
 REMOTE_WEIGHT = 0.02
-"""Weight of points that do not touch [1].
-
-It is too small to hold an object, but gives the solver a direction to a contact.
-"""
-REMOTE_DECAY = 0.01
-"""Distance over which that weight decays by the factor e [m]."""
+"""Weight of points that do not touch [1]: more than 0, which gives the solver a
+direction to a contact, but too small to hold an object."""
+REMOTE_DECAY_LENGTH = 0.01
+"""Distance over which that weight decays by the factor e [m]; with a larger one
+contacts attract from farther away."""
 SETTLING_SHARE = 0.85
-"""Share of the allowed displacement by which objects may settle [1]."""
+"""Share of the allowed displacement by which objects may settle [1]; a larger one
+leaves less to what the rows do not know."""
 LINKED_DISTANCE = 2e-3
-"""Distance up to which one object settles with another one [m]."""
+"""Distance up to which one object settles with another one [m]; with those that are
+farther away it does so less and less."""
 UNLINKED_DISTANCE = 4e-3
 """Distance beyond which it does not [m]."""
 SETTLING_FRICTION = 0.5
-"""Share of friction that objects lose that settle by as much as they may [1].
-
-What lands or is pushed out on a slope slides before friction holds it.
-"""
-UNSUPPORTED = 10.0
-"""Gap of points that cannot hold an object [m]."""
+"""Share of friction that objects lose that settle by as much as they may [1]: what
+lands or is pushed out on a slope slides before friction holds it. A larger one is more
+conservative."""
+UNSUPPORTED_GAP = 10.0
+"""Gap of points that cannot hold an object [m], larger than all others, so that it is
+never the least one."""
 MAX_PENETRATION = 2e-4
-"""Largest penetration depth of an object and what supports nothing [m]."""
+"""Largest penetration depth of an object and what supports nothing [m]; a simulation
+pushes objects apart that are deeper, which a larger one would let pass."""
 ROW_SCALE = 100.0
-"""Factor of the rows in a solver, whose values are tenths of millimetres."""
+"""Factor of the rows in a solver, whose values are tenths of millimetres; with a larger
+one they are met more exactly."""
 
 
 def standing_term(stack: Stack, shift: float) -> ConstraintTerm:
@@ -171,8 +176,8 @@ def _gaps_below(points: ContactPoints) -> tuple[jax.Array, jax.Array]:
     # Of two objects that both move, either may be the upper one.
     is_upright = points.normal[:, 2:] > 0
     holds = jnp.where(is_upright, points.upper, points.lower)
-    near = (points.gap + UNSUPPORTED * (1 - points.weight))[:, None]
-    return holds, smallest(jnp.where(holds > 0, near, UNSUPPORTED))
+    near = (points.gap + UNSUPPORTED_GAP * (1 - points.weight))[:, None]
+    return holds, smallest(jnp.where(holds > 0, near, UNSUPPORTED_GAP))
 
 
 def _links(pairs: PartPairs) -> Float[jax.Array, "objects objects"]:
@@ -194,7 +199,7 @@ def _touch_weight(gap: Any) -> Any:
     """Return 1 where a point touches, and almost 0 where it does not."""
     touching = smoothstep((SEPARATED_GAP - gap) / (SEPARATED_GAP - TOUCHING_GAP))
     beyond = jnp.maximum(gap - TOUCHING_GAP, 0.0)
-    remote = REMOTE_WEIGHT * jnp.exp(-beyond / REMOTE_DECAY)
+    remote = REMOTE_WEIGHT * jnp.exp(-beyond / REMOTE_DECAY_LENGTH)
     return (1 - REMOTE_WEIGHT) * touching + remote
 
 
@@ -218,7 +223,7 @@ def _balance_equations(
         sign = (points.upper[:, k] - points.lower[:, k]) * points.weight * ratio[k]
         blocks.append(sign[:, None, None] * wrench)
     G = jnp.concatenate(blocks, -1)
-    shift = CENTRE_SHIFT / TORQUE_LEVER
+    shift = CENTRE_SHIFT_DISTANCE / TORQUE_LEVER
     side = np.array([[1, 0], [-1, 0], [0, 1], [0, -1]]) * shift
     # A weight at (x, y) is balanced by the torque (y, -x, 0).
     up = np.tile([0.0, 0, 1], (4, 1))

@@ -32,11 +32,14 @@ from .part_pairs import PartPairKinds, part_distances, part_pairs
 from .rays import ray_hit_rows, ray_miss_rows
 
 SHEET_THICKNESS = 1e-6
-"""Thickness of the box that represents a rectangular support [m]."""
+"""Thickness of the box that represents a rectangular support [m]; a larger one takes
+more off the tolerance."""
 MAX_SKEW = 1e-7
-"""Deviation from a rectangle up to which a support becomes a box [m, m²]."""
+"""Deviation from a rectangle up to which a support becomes a box [m, m²]; a larger one
+puts the box beyond the support."""
 MIN_NORMAL_Z = 0.1
-"""Least z component of the normal of a face that supports objects [1]."""
+"""Least z component of the normal of a face that supports objects [1]; a larger one
+rejects steeper faces."""
 POINT_GEOMETRY = Geometry(Marker())
 
 
@@ -84,12 +87,12 @@ def above_support_rows(pair: ObjectPair, region: Region) -> PairRows:
     There is one row for each edge, one for the plane, and one that the support faces
     up.
     """
-    at = frame_position(pair, region)
+    position = frame_position(pair, region)
     edges = np.roll(region.corners, -1, 0) - region.corners
     edges /= np.linalg.norm(edges, axis=1, keepdims=True)
 
     def build(pair: ObjectPair) -> RowFunction:
-        arrays = pair.mass_arrays() | {"region": at, "planes": region.planes}
+        arrays = pair.mass_arrays() | {"region": position, "planes": region.planes}
         arrays |= {"corners": region.corners, "edges": edges}
         return RowFunction(_above, arrays, len(edges) + 2)
 
@@ -104,7 +107,7 @@ def touching_support_rows(
     If a is one convex part, the distance is taken at the point straight below its
     centre, so that it does not tip over. To be used with `above_support_rows`.
     """
-    at, face = frame_position(pair, region), _support_geometry(region)
+    position, face = frame_position(pair, region), _support_geometry(region)
 
     def build(pair: ObjectPair) -> RowFunction:
         positions = pair.shape_positions("a")
@@ -116,7 +119,7 @@ def touching_support_rows(
         # The support may be off b's surface by the tolerance with which it was
         # checked, and its box has a thickness: both count against the distance.
         least = tolerance - SUPPORT_SURFACE_TOLERANCE - SHEET_THICKNESS
-        arrays |= pair.mass_arrays() | {"region": at, "planes": region.planes}
+        arrays |= pair.mass_arrays() | {"region": position, "planes": region.planes}
         arrays |= {"least": np.array(least), "error": np.array(error)}
         return RowFunction(_touching_support(kinds, single), arrays, 1)
 
@@ -140,13 +143,13 @@ def _above(R: Any, p: Any, **arrays: Any) -> Any:
     # In the frame of the region. The half-space of an edge e contains the vertical
     # line through the centre where (e × up)·(c - corner) < 0. Sound: with all edges
     # and the plane, the centre is above a point of the support.
-    at, plane = arrays["region"][None], arrays["planes"][0]
-    R_region, p_region = gather_rows(R, at)[0], gather_rows(p, at)[0]
-    here = R_region.T @ (mass_centre(R, p, arrays) - p_region)
+    position, plane = arrays["region"][None], arrays["planes"][0]
+    R_region, p_region = gather_rows(R, position)[0], gather_rows(p, position)[0]
+    centre = R_region.T @ (mass_centre(R, p, arrays) - p_region)
     up = R_region[2]
     outward = jnp.cross(arrays["edges"], up)
-    beside = jnp.sum(outward * (here - arrays["corners"]), 1) + SUPPORT_EDGE_MARGIN
-    below = plane[3] - plane[:3] @ here + STRICT_MARGIN
+    beside = jnp.sum(outward * (centre - arrays["corners"]), 1) + SUPPORT_EDGE_MARGIN
+    below = plane[3] - plane[:3] @ centre + STRICT_MARGIN
     facing_down = MIN_NORMAL_Z - plane[:3] @ up
     return jnp.concatenate([beside, jnp.stack([below, facing_down])])
 
@@ -158,10 +161,10 @@ def _touching_support(kinds: PartPairKinds, single: bool) -> Callable[..., Any]:
         R_region, place = (gather_rows(x, arrays["region"][None])[0] for x in (R, p))
         if single:
             # The point of the support's plane straight below the centre.
-            normal, here = R_region @ plane[:3], mass_centre(R, p, arrays)
-            height = normal @ (here - place) - plane[3]
+            normal, centre = R_region @ plane[:3], mass_centre(R, p, arrays)
+            height = normal @ (centre - place) - plane[3]
             drop = height / jnp.maximum(normal[2], MIN_NORMAL_Z)
-            place = here - drop * jnp.array([0.0, 0.0, 1.0], p.dtype)
+            place = centre - drop * jnp.array([0.0, 0.0, 1.0], p.dtype)
         R_all = jnp.concatenate([R_region[None], R])
         p_all = jnp.concatenate([place[None], p])
         # Sound: the distance to b is at most that to a point of its support.

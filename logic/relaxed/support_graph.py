@@ -57,10 +57,10 @@ def find_stack(C: Config, root: str) -> Stack:
         # A half-space has no points at which it could rest on something.
         elif not _has_half_space(C.frames[i]):
             pairs.append((i, j))
-    own = [i for i, k in enumerate(owner) if k in roots]
-    used = sorted({*own, *(k for pair in pairs for k in pair)})
+    members = [i for i, k in enumerate(owner) if k in roots]
+    used = sorted({*members, *(k for pair in pairs for k in pair)})
     position = {i: k for k, i in enumerate(used)}
-    objects = tuple(tuple(position[i] for i in own if owner[i] == k) for k in roots)
+    objects = tuple(tuple(position[i] for i in members if owner[i] == k) for k in roots)
     return Stack(
         frame_names=tuple(C.frames[i].name for i in used),
         objects=objects,

@@ -10,7 +10,8 @@ from posewise.robots.typing import Array
 from ..smooth_extrema import largest
 
 TILT_DAMPING = 1e-6
-"""Damping of the fit of planes through gaps [m²]: few points may lie in a line."""
+"""Damping of the fit of planes through gaps [m²]: few points may lie in a line. A
+larger one makes planes more level."""
 
 
 class Tilt(NamedTuple):

@@ -10,16 +10,14 @@ from posewise.robots.validation import number
 from . import event_probabilities as probabilities
 from . import robustness as rows
 from .errors import EventError
-from .event import BuiltInEvent, EventRule, Step, check_limit
+from .event import BuiltInEvent, EventRule, RunStep, check_limit
 
 MAX_DATA_DISTANCE = 1e9
-"""Stand-in for an infinite `max_distance` in arrays [m].
-
-No body is this far away; a finite number keeps derivatives finite.
-"""
+"""Stand-in for an infinite `max_distance` in arrays [m]. No body is farther away, so
+that it never counts; a finite number keeps derivatives finite."""
 
 
-def _flying_apart_occurs(event: "EventFlyingApart", step: Step) -> bool:
+def _flying_apart_occurs(event: "EventFlyingApart", step: RunStep) -> bool:
     base, *others = step.robot.get_body_trajectory_point().values()
     # A NaN distance fails the comparison, so that an unmeasured body counts as far.
     near = (np.linalg.norm(base - p) <= event.max_distance for p in others)
@@ -57,7 +55,7 @@ class EventFlyingApart(BuiltInEvent):
         return {"max_distance": min(self.max_distance, MAX_DATA_DISTANCE)}
 
 
-def _too_low_occurs(event: "EventBodyTooLow", step: Step) -> bool:
+def _too_low_occurs(event: "EventBodyTooLow", step: RunStep) -> bool:
     base, *_ = step.robot.get_body_trajectory_point().values()
     return bool(base[1] < event.ref_height)
 

@@ -11,7 +11,7 @@ from .event import (
     BuiltInEvent,
     EventCommands,
     EventRule,
-    Step,
+    RunStep,
     check_kind,
     check_limit,
 )
@@ -19,11 +19,11 @@ from .step_indices import ends_of_waits, first_past
 from .thresholds import MAX_INITIAL_CONTACT_STEPS
 
 
-def _is_object_touched(step: Step) -> bool:
+def _is_object_touched(step: RunStep) -> bool:
     return step.environment.get_amount_contacts()[0] > 0
 
 
-def _contact_occurs(event: "EventContact", step: Step) -> bool:
+def _contact_occurs(event: "EventContact", step: RunStep) -> bool:
     if event.from_body:
         return step.robot.n_fingers > 0
     return _is_object_touched(step)
@@ -53,7 +53,7 @@ class EventContact(BuiltInEvent):
         return {"from_body": self.from_body}
 
 
-def _timeout_occurs(event: "EventContactTimeOut", step: Step) -> bool:
+def _timeout_occurs(event: "EventContactTimeOut", step: RunStep) -> bool:
     return not event.contact_event.state and step.time > event.reference_time
 
 
@@ -92,7 +92,9 @@ class EventContactTimeOut(BuiltInEvent):
         return {"is_timeout_step": first_past(times, self.reference_time)}
 
 
-def _initial_contact_occurs(event: "EventContactInInitialPosition", step: Step) -> bool:
+def _initial_contact_occurs(
+    event: "EventContactInInitialPosition", step: RunStep
+) -> bool:
     return step.number < MAX_INITIAL_CONTACT_STEPS and _is_object_touched(step)
 
 
@@ -112,7 +114,7 @@ class EventContactInInitialPosition(BuiltInEvent):
     )
 
 
-def _slip_out_occurs(event: "EventSlipOut", step: Step) -> bool:
+def _slip_out_occurs(event: "EventSlipOut", step: RunStep) -> bool:
     if step.robot.n_fingers > 0:
         event.time_last_contact = step.time
         return False

@@ -131,7 +131,7 @@ class SimulationSingleEvent(ABC):
 
 
 @dataclass(frozen=True)
-class Step:
+class RunStep:
     """One step of a run, as the condition of an event reads it."""
 
     time: float
@@ -146,7 +146,7 @@ class Step:
 class EventRule:
     """Functions of one event class: exact condition, smooth rows, probabilities."""
 
-    occurs: Callable[[Any, Step], bool]
+    occurs: Callable[[Any, RunStep], bool]
     """Exact condition; may update counters of the event."""
     probabilities: Callable[[ProbabilityContext, int], PerStep]
     """Probability that the event first occurs at a step; see `event_probabilities`."""
@@ -188,7 +188,7 @@ class BuiltInEvent(SimulationSingleEvent):
     ) -> EventCommands:
         if not self.rule.is_repeatable:
             self._require_new()
-        step = Step(current_time, step_n, robot_data, env_data)
+        step = RunStep(current_time, step_n, robot_data, env_data)
         if not self.rule.occurs(self, step):
             return EventCommands.CONTINUE
         if self.rule.is_recorded_in_legacy or not env_data.legacy:

@@ -13,7 +13,7 @@ from .event import (
     BuiltInEvent,
     EventCommands,
     EventRule,
-    Step,
+    RunStep,
     check_kind,
     check_limit,
 )
@@ -22,7 +22,7 @@ from .step_indices import ends_of_tests, first_past
 from .thresholds import MAX_STEADY_SPEED, MIN_GRASPING_FINGERS, MIN_STEADY_STEPS
 
 
-def _grasp_occurs(event: "EventGrasp", step: Step) -> bool:
+def _grasp_occurs(event: "EventGrasp", step: RunStep) -> bool:
     if not event.contact_event.state:
         return False
     speed = np.linalg.norm(step.environment.get_velocity()[0])
@@ -119,7 +119,7 @@ class EventGrasp(BuiltInEvent):
         }
 
 
-def _force_test_ends(event: "EventStopExternalForce", step: Step) -> bool:
+def _force_test_ends(event: "EventStopExternalForce", step: RunStep) -> bool:
     start = event.grasp_event.grasp_time
     return start is not None and step.time > start + event.force_test_time
 

@@ -11,11 +11,8 @@ from jaxtyping import Float
 from posewise.robots.typing import Array
 
 MAX_LOG_ODDS = 40.0
-"""Largest magnitude of log odds.
-
-Odds beyond exp(40) are numerically certain; the limit keeps cumulative sums of log
-probabilities accurate.
-"""
+"""Largest magnitude of log odds [1]. Odds beyond exp(40) are numerically certain; the
+limit keeps cumulative sums of log probabilities accurate."""
 
 
 def probability(
@@ -34,9 +31,9 @@ def log_complement(
 
 def at_least_two(p: Float[Array, "*n b"]) -> Float[Array, "*n"]:
     """Return the probability that two or more of b independent events occur."""
-    none, one, more = jnp.ones(p.shape[:-1]), *jnp.zeros((2, *p.shape[:-1]))
+    zero, one, more = jnp.ones(p.shape[:-1]), *jnp.zeros((2, *p.shape[:-1]))
     # The distribution of min(count, 2), updated by one event after another.
     for b in range(p.shape[-1]):
         x = p[..., b]
-        none, one, more = none * (1 - x), one * (1 - x) + none * x, more + one * x
+        zero, one, more = zero * (1 - x), one * (1 - x) + zero * x, more + one * x
     return more

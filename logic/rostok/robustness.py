@@ -38,11 +38,9 @@ Rows = Float[jax.Array, " rows"]
 Tau = Float[Array, ""]
 Alternatives = Float[jax.Array, "steps n"]
 STRICTNESS_MARGIN = 1e-9
-"""Margin by which rows stay on the safe side (unit of the row).
-
-It covers rounding, and strict comparisons of the exact events. A larger value loses
-true occurrences near a threshold.
-"""
+"""Margin by which rows stay on the safe side [unit of the row]. It covers rounding, and
+strict comparisons of the exact events. A larger value loses true occurrences near a
+threshold."""
 
 
 def compile_rows(fn: Callable[..., Rows]) -> Callable[..., Rows]:
@@ -169,8 +167,10 @@ def grasp_rows(
         return _violated_row()
     fingers = mellowmin(contact_violation(arrays), tau, 1)
     speed = safe_math.norm(arrays.obj_vel[1:]) / MAX_STEADY_SPEED - 1
-    held = mellowmin(smooth_max(fingers[:, np.array(finger_pairs)], tau, 2), tau, 1)
-    steady = smooth_max(jnp.stack([speed, held], 1), tau, 1)
+    two_fingers = mellowmin(
+        smooth_max(fingers[:, np.array(finger_pairs)], tau, 2), tau, 1
+    )
+    steady = smooth_max(jnp.stack([speed, two_fingers], 1), tau, 1)
     # The contact must come before the window, whatever the order of the container.
     contact_so_far = cumulative_mellowmin(_contact_violations(arrays, from_body), tau)
     earlier_contact = contact_so_far[last - MIN_STEADY_STEPS]

@@ -14,8 +14,9 @@ from .errors import TraceError
 from .thresholds import MIN_CONTACT_FORCE
 from .trace import OBJECT, Trace
 
-MISSING_VALUE = 9999.0
-"""Value that rostok stores for positions and velocities that were not measured."""
+MISSING_VALUE_CODE = 9999.0
+"""Value that rostok stores for positions and velocities that were not measured [m,
+m/s]; it is larger than any measured one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +62,7 @@ class Sensor:
         if not len(contacts):
             return None
         if self.legacy:
-            return np.nan_to_num(contacts[:, 0].mean(0), nan=MISSING_VALUE)
+            return np.nan_to_num(contacts[:, 0].mean(0), nan=MISSING_VALUE_CODE)
         weights = np.linalg.norm(contacts[:, 1], axis=1)
         return weights @ contacts[:, 0] / weights.sum()
 
@@ -199,4 +200,4 @@ def _series(values: np.ndarray, legacy: bool) -> np.ndarray:
     if not legacy:
         return values
     rounded = [[round(x, 4) for x in row] for row in values.tolist()]
-    return np.nan_to_num(np.array(rounded), nan=MISSING_VALUE)
+    return np.nan_to_num(np.array(rounded), nan=MISSING_VALUE_CODE)

@@ -15,9 +15,11 @@ from .event_loop import SimulationResult
 from .smooth_events import SmoothResult
 
 ZERO_REWARD_TOLERANCE = 1e-3
-"""Largest magnitude of a total that rostok treats as zero."""
-ZERO_REWARD_REPLACEMENT = 0.02
-"""Reward that rostok returns instead of a total of zero."""
+"""Largest magnitude of a total [1] that rostok treats as zero; larger ones are returned
+as they are."""
+ZERO_REWARD_LEVEL = 0.02
+"""Reward [1] that rostok returns instead of a total of zero, so that such a run differs
+from one without a reward."""
 
 
 class SimulationReward:
@@ -79,7 +81,7 @@ class SimulationReward:
         if not legacy:
             return total
         if abs(total) <= ZERO_REWARD_TOLERANCE:
-            return ZERO_REWARD_REPLACEMENT
+            return ZERO_REWARD_LEVEL
         return round(total, 3)
 
     @full_matmul_precision

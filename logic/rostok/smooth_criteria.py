@@ -26,12 +26,11 @@ Scalar = Float[jax.Array, ""]
 Rows = Float[jax.Array, " rows"]
 Number = float | Scalar
 MIN_WEIGHT_SUM = 1e-12
-"""Summand of denominators that keeps weighted means finite if all weights are 0."""
+"""Summand of denominators [1] that keeps weighted means finite if all weights are 0; a
+larger one biases them towards 0."""
 MIN_GRASP_PROBABILITY = 1e-6
-"""Summand of denominators that keeps means given a grasp finite without a grasp.
-
-A larger value biases these means towards 0.
-"""
+"""Summand of denominators [1] that keeps means given a grasp finite without a grasp. A
+larger value biases these means towards 0."""
 
 
 def compile_precise(fn: Callable[..., jax.Array]) -> Callable[..., jax.Array]:

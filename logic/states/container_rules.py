@@ -19,7 +19,8 @@ DOWN = np.array([[0.0, 0.0, -1.0]])
 DROPLET_VOLUME = 4 / 3 * np.pi * 0.01**3
 """Volume of a droplet, a ball 2 cm wide as in iGibson [m³]; larger fills faster."""
 FILLED_PERCENT = 30
-"""Share of its capacity that a filled container exceeds [%], as in OmniGibson."""
+"""Share of its capacity that a filled container exceeds [%], as in OmniGibson; below it
+a container is not filled."""
 MIN_OPENING_UP = np.cos(np.pi / 4)
 """Least z component of an upright cavity's z axis; higher demands a more upright one.
 

@@ -18,9 +18,11 @@ VISUAL_SUBSTANCES = frozenset(
 )
 """Substances whose particles stick to surfaces; those of others lie on them."""
 MIN_VISUAL_PARTICLES = 5
-"""Least number of particles that stick to a covered object, as in OmniGibson."""
+"""Least number of particles that stick to a covered object, as in OmniGibson; with
+fewer of them it is not covered."""
 MIN_PHYSICAL_PARTICLES = 20
-"""Least number of particles that lie on a covered object, as in OmniGibson."""
+"""Least number of particles that lie on a covered object, as in OmniGibson; with fewer
+of them it is not covered."""
 DRY_SUBSTANCES = frozenset("dust dirt debris bunchgrass crumb water".split())
 """Substances that a dry tool removes; the others take one soaked in water."""
 PERMANENT_SUBSTANCES = frozenset("rust incision tarnish wrinkle".split())

@@ -18,14 +18,13 @@ from ..geometry.frame_groups import FrameGroup, bounding_box
 Result = TypeVar("Result")
 
 SURFACE_OFFSET = 1e-6
-"""Offset from the surface at which a particle is tested, by the object's size (1).
-
-Larger rejects particles in narrower gaps between parts.
-"""
+"""Ratio of the distance from the surface at which a particle is tested to the object's
+size; a larger one rejects particles in narrower gaps between parts."""
 LINES_PER_BATCH = 2000
 """Number of lines shot at the object at a time; more use more memory."""
 MAX_BATCHES = 50
-"""Number of batches before giving up, plus one for each particle asked for."""
+"""Number of batches before giving up, plus one for each particle asked for; with fewer
+of them objects with few exposed faces get none."""
 UP = np.array([0.0, 0.0, 1.0])
 """The vertical in the world."""
 
@@ -111,8 +110,8 @@ def _surface_points(
     hits = _intersect_parts(group, intersect_lines, outside, upward)
     enter, leave = (np.concatenate(x, -1) for x in zip(*hits, strict=True))
     hidden = ((enter <= 0) & (leave >= 0)).any(-1)
-    own = enter[np.arange(len(part)), part]
-    faces_down = (0 < own) & (own < np.inf)
+    own_enter = enter[np.arange(len(part)), part]
+    faces_down = (0 < own_enter) & (own_enter < np.inf)
     return points[~hidden & ~faces_down]
 
 

@@ -18,7 +18,7 @@ from posewise.robots.typing import Array, Frames, MatrixLike, VectorLike
 from posewise.robots.validation import float_array, number, require_finite
 
 from .thermal_range import HeatSemantics
-from .thermal_rules import DEFAULT_DECAY, DEFAULT_STEP
+from .thermal_rules import DEFAULT_DECAY_RATE, DEFAULT_STEP
 from .world_step import STRAIGHT_DOWN, Droplets, Forces, StateSimulator
 
 StateHistory = dict[str, ObjectState]
@@ -34,7 +34,7 @@ def rollout(
     forces: float | Mapping[tuple[str, str], VectorLike] | None = None,
     droplets: Literal["straight down"] | Mapping[str, VectorLike] | None = None,
     ambient: float = AMBIENT_TEMPERATURE,
-    decay: float = DEFAULT_DECAY,
+    decay: float = DEFAULT_DECAY_RATE,
     semantics: HeatSemantics = "posewise",
 ) -> StateHistory:
     """Return the states of every object after each step of a path.

@@ -11,10 +11,11 @@ from posewise.robots.annotations.object_states import AMBIENT_TEMPERATURE
 from posewise.robots.errors import ConfigError
 from posewise.robots.validation import number
 
-DEFAULT_DECAY = 0.02
+DEFAULT_DECAY_RATE = 0.02
 """Rate of return to the ambient temperature [1/s]; higher returns faster."""
 DEFAULT_STEP = 1 / 30
-"""Time between two updates of the states [s], iGibson's render step."""
+"""Time between two updates of the states [s], iGibson's render step; with a larger one
+short contacts are missed."""
 
 BoolLike = Bool[np.ndarray, "..."] | bool
 
@@ -37,7 +38,7 @@ def temperature_step(
     heating_rate: Float[np.ndarray, " sources"],
     dt: float,
     ambient: float = AMBIENT_TEMPERATURE,
-    decay: float = DEFAULT_DECAY,
+    decay: float = DEFAULT_DECAY_RATE,
 ) -> Float[np.ndarray, "*objects"]:
     """Return temperatures [°C] one step later, T + dt · Σ rate · (T_source - T).
 

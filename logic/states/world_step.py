@@ -325,11 +325,11 @@ class StateSimulator:
         low, high = bounding_box(part)
         lower, upper = low - CONTACT_TOLERANCE, high + CONTACT_TOLERANCE
         where = particles.positions @ R.T + p
-        left = wipe_step(particles.active, where, lower, upper, True)
+        remaining = wipe_step(particles.active, where, lower, upper, True)
         # The contact test is expensive, so it comes last.
-        if (left == particles.active).all() or not self.is_touching(part, name):
+        if (remaining == particles.active).all() or not self.is_touching(part, name):
             return particles
-        return replace(particles, active=left)
+        return replace(particles, active=remaining)
 
     def is_touching(self, part: FrameGroup, name: str) -> bool:
         """Return whether a part touches an object; without shapes it does not."""

@@ -20,7 +20,7 @@ from posewise.solvers.deadline import passed_deadline
 from .orientations import packing_orientations, world_headings
 from .sampling import PlacementHints, SamplingBox, usable_boxes, with_ancestors
 from .stable_poses import collision_points
-from .voxel_places import Place, VoxelModel, best_places
+from .voxel_places import VoxelModel, VoxelPlace, best_places
 from .voxels import Solid, VoxelGrid, solid_of
 
 CELLS_PER_WIDTH = 4
@@ -202,7 +202,7 @@ class Arrangement:
 
     def _best_place(
         self, name: str, cells: Bool[np.ndarray, "x y z"], packs: bool
-    ) -> Place:
+    ) -> VoxelPlace:
         """Return the place of least overlap, then of most votes, then of most merit."""
         from scipy import fft
 
@@ -212,7 +212,7 @@ class Arrangement:
             box = box if now is None else now
         spectrum = fft.rfftn(cells.astype(np.float32))
         allowed = self._grid.inside_box(box)
-        places: list[Place] = []
+        places: list[VoxelPlace] = []
         for k, i in enumerate(self.rng.permutation(len(self._orientations[name]))):
             model = self._model(name, int(i))
             places += best_places(model, spectrum, allowed, packs, self.rng)

@@ -70,7 +70,7 @@ class VoxelModel:
         return np.conj(fft.rfftn(on_grid))
 
 
-class Place(NamedTuple):
+class VoxelPlace(NamedTuple):
     """A place for an object, and how good it is."""
 
     model: VoxelModel
@@ -98,7 +98,7 @@ def best_places(
     allowed: Bool[np.ndarray, "x y z"],
     packs: bool,
     rng: np.random.Generator,
-) -> list[Place]:
+) -> list[VoxelPlace]:
     """Return some places of least overlap for an object in one orientation.
 
     Args:
@@ -123,4 +123,4 @@ def best_places(
     order = np.argsort(-merit)
     others = np.linspace(0, len(order) - 1, OTHER_PLACES).astype(int)
     ranks = np.unique(np.concatenate([np.arange(min(len(order), BEST_PLACES)), others]))
-    return [Place(model, cells[k], least, float(merit[k])) for k in order[ranks]]
+    return [VoxelPlace(model, cells[k], least, float(merit[k])) for k in order[ranks]]

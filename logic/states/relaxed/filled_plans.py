@@ -62,12 +62,14 @@ def filled_plans(
             f" it before, e.g. by C.set_state({name!r}, contents=0)."
         )
     taps = usable_taps(C)
-    none = {t.name: _nothing_from(C, schedule, name, t) for t in taps}
+    dry_plans = {t.name: _nothing_from(C, schedule, name, t) for t in taps}
     if needed == 1 or not taps:
-        return plans_for_all([*none.values()])
+        return plans_for_all([*dry_plans.values()])
     # Droplets of several sources would add up, so that only one of them may give some.
-    few = [partial(_few_from, C, schedule, name, t, needed - 1, none) for t in taps]
-    return plans_for_any([partial(plans_for_all, [*none.values()]), *few])
+    few = [
+        partial(_few_from, C, schedule, name, t, needed - 1, dry_plans) for t in taps
+    ]
+    return plans_for_any([partial(plans_for_all, [*dry_plans.values()]), *few])
 
 
 def _nothing_from(C: Config, schedule: Schedule, name: str, tap: WorldObject) -> Plans:
@@ -84,7 +86,7 @@ def _few_from(
     name: str,
     tap: WorldObject,
     limit: int,
-    none: dict[str, Plans],
+    dry_plans: dict[str, Plans],
 ) -> Plans:
     """Return plans in which the container is below a tap for a while only.
 
@@ -94,7 +96,7 @@ def _few_from(
         name: of the container.
         tap: the water source.
         limit: largest number of droplets that may fall in that time.
-        none: for each tap, plans in which it gives nothing.
+        dry_plans: for each tap, plans in which it gives nothing.
     """
     some = [
         plan
@@ -106,7 +108,7 @@ def _few_from(
             f"More than {limit} droplets may fall from {tap.name!r} within a slice,"
             f" too many for {name!r}; take shorter slices."
         )
-    return plans_for_all([some, *(x for n, x in none.items() if n != tap.name)])
+    return plans_for_all([some, *(x for n, x in dry_plans.items() if n != tap.name)])
 
 
 def _clear_of_tap(

@@ -174,12 +174,12 @@ def _out_of_range(
 ) -> Float[jax.Array, "1"]:
     """Return limit minus the distance of the origin from a segment of offsets."""
     start, end = _offset(*old, point, axes), _offset(*new, point, axes)
-    way = end - start
-    squared = way @ way
+    motion = end - start
+    squared = motion @ motion
     # The inner where keeps the derivative finite for a segment of length 0.
     safe = jnp.where(squared > 0, squared, 1)
-    fraction = jnp.where(squared > 0, -(start @ way) / safe, 0)
-    return (limit - norm(start + jnp.clip(fraction, 0, 1) * way))[None]
+    fraction = jnp.where(squared > 0, -(start @ motion) / safe, 0)
+    return (limit - norm(start + jnp.clip(fraction, 0, 1) * motion))[None]
 
 
 IN_RANGE = PoseSymbol(_in_range, "in range", frames=(2, 2), dim=1, unit="m")

@@ -36,7 +36,7 @@ from ...predicates.containment import InsideOf
 from ...predicates.joint_openness import Open
 from ...relaxed.constraint_terms import Inequality
 from ..resampling import slice_duration
-from ..thermal_rules import DEFAULT_DECAY
+from ..thermal_rules import DEFAULT_DECAY_RATE
 from ..thermal_sources import ThermalSource, can_be_active, find_thermal_sources
 from .range_features import RANGE_MARGIN, out_of_range, within_range
 from .toggled_plans import toggled_plans
@@ -107,7 +107,7 @@ class TemperatureGoal:
         sources = [
             s for s in sources if not (_requires_inside(s) and s.owner == self.name)
         ]
-        share = self.tau * (sum(s.rate for s in sources) + DEFAULT_DECAY)
+        share = self.tau * (sum(s.rate for s in sources) + DEFAULT_DECAY_RATE)
         if share >= 1:
             raise PredicateError(
                 f"{self.description}: slices of {self.tau:g} s times all heating rates"
@@ -206,7 +206,7 @@ def recover_plans(goal: TemperatureGoal) -> Plans:
     n = first + 2
     if recovers(AMBIENT_TEMPERATURE):
         n = _sufficient_slices(
-            goal.temperature, target, AMBIENT_TEMPERATURE, DEFAULT_DECAY, goal.tau
+            goal.temperature, target, AMBIENT_TEMPERATURE, DEFAULT_DECAY_RATE, goal.tau
         )
     if n > first + 1:
         side = "above" if goal.is_cold else "below"

@@ -121,10 +121,10 @@ def exposures(
     every = sorted({1, _steps_per_slice(tau)})
     if "toggleable" in tap.abilities:
         # Whenever a tap is switched, droplets are this many steps apart at least.
-        left = int(C.states[tap.name].stream.left)
+        droplets_left = int(C.states[tap.name].stream.left)
         apart = [int(np.ceil(DROPLET_PERIOD * n / tau)) + 1 for n in every]
         totals = [
-            np.minimum(-(-np.arange(count + 1) * n // d), left)
+            np.minimum(-(-np.arange(count + 1) * n // d), droplets_left)
             for n, d in zip(every, apart, strict=True)
         ]
         most = np.max(totals, 0)
@@ -181,13 +181,14 @@ def _tap_plans(
             for s in range(last, begin, -1)
         ]
     if not parts:
-        left = C.states[tap.name].stream.left
+        droplets_left = C.states[tap.name].stream.left
         more = f"stream=Stream(left={needed})"
-        few = f"; {tap.name!r} has {left} left: C.set_state({tap.name!r}, {more})"
+        change = f"C.set_state({tap.name!r}, {more})"
+        few = f"; {tap.name!r} has {droplets_left} left: {change}"
         raise PredicateError(
             f"{doing} {goal.name!r} below {tap.name!r} takes {needed} droplets, which"
             f" are not all let go within slices {begin} to {first}, of {tau:g} s"
-            f"{few if left < needed else '; take more or longer slices'}."
+            f"{few if droplets_left < needed else '; take more or longer slices'}."
         )
     return plans_for_any(parts)
 

@@ -188,15 +188,15 @@ def group_by_box(
         size: edges of the box [m].
         needed: number of particles.
     """
-    left, groups = active.copy(), []
+    remaining, groups = active.copy(), []
     while needed > 0:
-        indices = np.flatnonzero(left)
+        indices = np.flatnonzero(remaining)
         corners = np.meshgrid(*positions[indices].T, indexing="ij")
         offset = positions[indices] - np.stack(corners, -1).reshape(-1, 1, 3)
         inside = ((offset >= 0) & (offset <= size)).all(-1)
         group = indices[inside[inside.sum(-1).argmax()]][:needed]
         groups.append(group)
-        left[group] = False
+        remaining[group] = False
         needed -= len(group)
     return groups
 
@@ -207,10 +207,10 @@ def _nearest_first(
     start: Float[np.ndarray, "3"],
 ) -> list[Int[np.ndarray, " _"]]:
     """Return groups in the order in which each is the nearest one left."""
-    left, ordered, here = list(groups), [], start
-    while left:
-        corners = np.array([positions[group].min(0) for group in left])
-        nearest = int(np.linalg.norm(corners - here, axis=-1).argmin())
-        here = corners[nearest]
-        ordered.append(left.pop(nearest))
+    remaining, ordered, corner = list(groups), [], start
+    while remaining:
+        corners = np.array([positions[group].min(0) for group in remaining])
+        nearest = int(np.linalg.norm(corners - corner, axis=-1).argmin())
+        corner = corners[nearest]
+        ordered.append(remaining.pop(nearest))
     return ordered

@@ -18,8 +18,8 @@ ACTIVE_POINTS = 40
 
 
 @dataclass(frozen=True, eq=False)
-class Segment:
-    """The axis of a capsule, and its radius [m]."""
+class FittedCapsule:
+    """A capsule by its axis and radius [m]."""
 
     ends: Float[np.ndarray, "2 3"]
     radius: float
@@ -54,10 +54,10 @@ def enclosing_capsule(points: Float[np.ndarray, "n 3"], rounds: int) -> PosedSha
     return PosedShape(Capsule(length, best.radius), pose)
 
 
-def _contain(corners: Float[np.ndarray, "n 3"], ends: np.ndarray) -> Segment:
+def _contain(corners: Float[np.ndarray, "n 3"], ends: np.ndarray) -> FittedCapsule:
     """Return the capsule about a segment that contains all corners."""
     distances, _, _ = _offsets(corners, ends)
-    return Segment(ends, float(distances.max()) * (1 + CONTAINMENT_MARGIN))
+    return FittedCapsule(ends, float(distances.max()) * (1 + CONTAINMENT_MARGIN))
 
 
 def _offsets(
@@ -71,7 +71,9 @@ def _offsets(
     return np.linalg.norm(offsets, axis=1), offsets, share
 
 
-def _along_axis(corners: np.ndarray, middle: np.ndarray, axis: np.ndarray) -> Segment:
+def _along_axis(
+    corners: np.ndarray, middle: np.ndarray, axis: np.ndarray
+) -> FittedCapsule:
     """Return a capsule along an axis, its ends as near to each other as they can be."""
     z = (corners - middle) @ axis
     across = corners - middle - z[:, None] * axis
@@ -84,7 +86,7 @@ def _along_axis(corners: np.ndarray, middle: np.ndarray, axis: np.ndarray) -> Se
     return _contain(corners, middle + centre + np.outer([low, high], axis))
 
 
-def _shrink(corners: np.ndarray, capsule: Segment, rounds: int) -> Segment:
+def _shrink(corners: np.ndarray, capsule: FittedCapsule, rounds: int) -> FittedCapsule:
     """Move the ends so that the volume shrinks, with all corners inside.
 
     An end's motion changes the distance of a corner from the segment by the motion of

@@ -54,8 +54,8 @@ def test_goal_and_init_of_a_world():
     move(C, "apple0", -0.5)
     move(C, "apple1", -0.4)
     logic.Cooked("apple1").set(C)
-    held = [f.holds for f in task.goal_report(C).results]
-    assert held == [True, False, True, True]
+    truths = [f.holds for f in task.goal_report(C).results]
+    assert truths == [True, False, True, True]
     assert not bddl.bind(p, C).init.holds(C)
     assert [f.condition for f in bddl.bind(p, C).init_report(C).unsatisfied] == [
         "(ontop apple.n.01_1 table.n.02_1)",
@@ -105,10 +105,10 @@ EMPTY = pw.Config()
 def truth(goal: str, *chosen: tuple[str, ...]) -> bool:
     """Return the truth of a goal in which p, q and r hold for the chosen names."""
     p = bddl.parse(problem(goal))
-    made = frozenset(chosen)
+    true_tuples = frozenset(chosen)
     table = {
-        "p": lambda a: On((a,), made),
-        "r": lambda a, b: On((a, b), made),
+        "p": lambda a: On((a,), true_tuples),
+        "r": lambda a, b: On((a, b), true_tuples),
     }
     names = {i: i for i in p.instances}
     return bddl.Task(p, names, table).goal.holds(EMPTY)
@@ -470,6 +470,6 @@ def test_definitions_evaluate_on_a_world():
                 limits = [[0.0], [1.0]]
                 C.add_frame(f"{name} door", name, joint="hingeZ", limits=limits)
         task = bddl.bind(p, C)
-        held = task.goal.holds(C)
-        assert (not task.goal_report(C).unsatisfied) is held
-        assert task.goal.ground(C).nnf().holds(C) is held
+        is_met = task.goal.holds(C)
+        assert (not task.goal_report(C).unsatisfied) is is_met
+        assert task.goal.ground(C).nnf().holds(C) is is_met

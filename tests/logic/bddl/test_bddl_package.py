@@ -167,11 +167,11 @@ def test_bddl_evaluates_on_a_world():
             logic.Cooked("apple1").set(C)
         if step == 3:
             move(C, "apple1", 0.5)
-        done, found = activity.evaluate_goal_conditions(goal)
+        done, indices = activity.evaluate_goal_conditions(goal)
         report = task.goal_report(C)
         assert done is (not report.unsatisfied) is task.goal.holds(C) is (step == 3)
-        held = [k for k, f in enumerate(report.results) if f.holds]
-        assert found["satisfied"] == held
+        satisfied = [k for k, f in enumerate(report.results) if f.holds]
+        assert indices["satisfied"] == satisfied
         assert all(head.evaluate() for head in init) is task.init.holds(C)
 
 

@@ -33,19 +33,19 @@ def room() -> pw.Config:
 
 def spots(C: pw.Config, name: str, *literals: logic.Predicate, riders=()) -> list:
     """Return all candidate poses; the object is moved to each in turn."""
-    found = []
+    poses = []
     rng = np.random.default_rng(0)
     for pose in PlacementCandidates(C, name, tuple(riders), ()).poses(
         literals, rng, False
     ):
         C.set_pose(name, pose)
-        found.append(pose)
-    return found
+        poses.append(pose)
+    return poses
 
 
 def test_each_quarter_turn_is_tried():
-    found = spots(room(), "tray", logic.OnTopOf("tray", "table"))
-    along = np.array([quat_to_matrix(pose[3:])[:2, 0] for pose in found])
+    poses = spots(room(), "tray", logic.OnTopOf("tray", "table"))
+    along = np.array([quat_to_matrix(pose[3:])[:2, 0] for pose in poses])
     ways, counts = np.unique(np.round(along), axis=0, return_counts=True)
     assert len(ways) == 4 and counts.min() > 0.5 * counts.max()
 
@@ -57,9 +57,9 @@ def test_what_is_to_be_next_to_another_is_tried_at_its_height(semantics):
     C.set_pose("cup", at(0, 0, 0.6 + 1e-5))
     block(C, "flat", [0.2, 0.2, 0.01], 0.3, 0.2, 0.6 + 1e-5)
     beside = logic.NextTo("flat", "cup", semantics=semantics)
-    found = spots(C, "flat", beside)
-    assert found
-    for pose in found:
+    poses = spots(C, "flat", beside)
+    assert poses
+    for pose in poses:
         C.set_pose("flat", pose)
         np.testing.assert_allclose(pose[2], 0.6, atol=1e-4)
         assert "height (" not in beside.explain(C)
@@ -67,8 +67,8 @@ def test_what_is_to_be_next_to_another_is_tried_at_its_height(semantics):
 
 def test_tops_of_different_heights_do_not_carry_one_thing():
     C = room()
-    both = logic.OnTopOf("cup", "table"), logic.OnFloor("cup", "floor")
-    assert spots(C, "cup", *both) == []
+    supports = logic.OnTopOf("cup", "table"), logic.OnFloor("cup", "floor")
+    assert spots(C, "cup", *supports) == []
     assert spots(
         C, "tray", *(logic.InContactWith("tray", x) for x in ("table", "step"))
     )
@@ -83,10 +83,10 @@ def test_a_thing_may_be_next_to_what_it_carries():
     C.add_object("stand", parts, pose=at(1.5, -1, 0.15), joint="free")
     C.set_pose("cup", at(1.5, -0.9, 0.17 + 1e-5))
     beside = logic.NextTo("stand", "cup")
-    wanted = [logic.OnTopOf("stand", "table"), beside]
+    goals = [logic.OnTopOf("stand", "table"), beside]
     assert beside.holds(C) and carried_objects(C, "stand") == ["cup"]
-    assert place_object(C, "stand", wanted)
-    assert all(p.holds(C) for p in (*wanted, logic.OnTopOf("cup", "stand")))
+    assert place_object(C, "stand", goals)
+    assert all(p.holds(C) for p in (*goals, logic.OnTopOf("cup", "stand")))
 
 
 def test_what_was_placed_where_a_thing_still_stood_is_not_carried_off():
@@ -94,11 +94,11 @@ def test_what_was_placed_where_a_thing_still_stood_is_not_carried_off():
     C = room()
     C.set_pose("cup", at(1.5, 0, 0.01))
     before = C.pose("cup")
-    wanted = logic.NextTo("tray", "cup")
-    assert place_object(C, "tray", [wanted], staying=["cup"])
+    beside = logic.NextTo("tray", "cup")
+    assert place_object(C, "tray", [beside], staying=["cup"])
     np.testing.assert_array_equal(C.pose("cup"), before)
     assert (
-        wanted.holds(C)
+        beside.holds(C)
         and closest_separation(find_object(C, "tray"), find_object(C, "cup")).distance
         > 0
     )
@@ -145,17 +145,17 @@ def test_what_has_a_place_comes_before_what_is_beside_it(monkeypatch):
 def test_room_that_helps_nobody_is_left_once(monkeypatch):
     C = room()
     on_floor = [logic.OnFloor(name, "floor") for name in ("tray", "cup")]
-    asked = []
+    pending = []
 
     def place(*args, pending_literals, **options):
-        asked.append(list(pending_literals))
+        pending.append(list(pending_literals))
         options["pending_literals"] = pending_literals
         return place_object(*args, **options)
 
     monkeypatch.setattr(bddl.literal_solver, "place_object", place)
     literals = (*on_floor, logic.OnTopOf("cup", "tray"))
     assert not LiteralSolver(C, literals, is_loose).solve()
-    assert asked.count(["cup"]) == 1 and asked.count([]) > 1
+    assert pending.count(["cup"]) == 1 and pending.count([]) > 1
 
 
 BETWEEN = """

@@ -85,14 +85,14 @@ def box(C: pw.Config, name: str) -> np.ndarray:
 
 def meeting(C: pw.Config) -> list[tuple[str, str]]:
     """Pairs of objects that share more than a surface, of boxes and upright cans."""
-    found = []
+    overlapping = []
     for a, b in combinations(C.objects, 2):
         apart = closest_separation(find_object(C, a), find_object(C, b)).distance
         (low_a, high_a), (low_b, high_b) = box(C, a), box(C, b)
         shared = np.minimum(high_a, high_b) - np.maximum(low_a, low_b)
         if apart == 0 and shared.min() > 1e-6:
-            found.append((a, b))
-    return found
+            overlapping.append((a, b))
+    return overlapping
 
 
 def test_scenes_have_what_the_problem_speaks_of():
@@ -240,8 +240,8 @@ def test_things_are_let_down_onto_what_is_not_flat():
     C.add_object("can", can, pose=at(1, 1, 0.05), joint="free")
     C.add_object("hill", [(pw.Sphere(0.5), None)])
     on_it = logic.OnTopOf("can", "hill")
-    found = place_object(C, "can", [on_it])
-    assert found and on_it.holds(C) and meeting(C) == []
+    is_placed = place_object(C, "can", [on_it])
+    assert is_placed and on_it.holds(C) and meeting(C) == []
 
 
 def test_worlds_of_ones_own():
@@ -272,7 +272,7 @@ def test_worlds_of_ones_own():
 @pytest.mark.slow
 def test_what_fits_in_no_quarter_turn_is_placed_by_optimization():
     """A stick that stands is too long for a low shelf, in which it may lie."""
-    board = lambda size, *at: (pw.Box(size), [*at, 1, 0, 0, 0])
+    board = lambda size, *position: (pw.Box(size), [*position, 1, 0, 0, 0])
     sides = [board([0.02, 0.4, 0.3], x, 0, 0.15) for x in (-0.4, 0.4)]
     levels = [board([0.8, 0.4, 0.02], 0, 0, z) for z in (0.01, 0.29)]
     C = pw.Config()

@@ -48,7 +48,7 @@ def overlaps(C: pw.Config) -> list[tuple[str, str, float]]:
     """Pairs of objects that exist and overlap deeper than 1 mm."""
     solids = {n: find_object(C, n) for n in C.objects if C.states[n].real}
     boxes = {n: np.array(bounding_box(group)) for n, group in solids.items()}
-    found = []
+    deep = []
     for a, b in combinations(solids, 2):
         low, high = np.stack([boxes[a], boxes[b]], 1)
         if (high.min(0) - low.max(0) > 1e-3).all():
@@ -56,8 +56,8 @@ def overlaps(C: pw.Config) -> list[tuple[str, str, float]]:
             contacts = nearest_contacts(C.tree, list(frames), 1e-6).values()
             depth = max((-float(c.distance) for c in contacts), default=0.0)
             if depth > 1e-3:
-                found.append((a, b, depth))
-    return found
+                deep.append((a, b, depth))
+    return deep
 
 
 def failures(name: str) -> list[str]:
@@ -119,5 +119,5 @@ def test_most_are_solved():
     """Every tenth, and at least 95 % of those without cloth."""
     chosen = [n for n in names()[::10] if not definition(n).predicates & CLOTH]
     faults = {name: failures(name) for name in chosen}
-    failed = [why for found in faults.values() for why in found[:1]]
+    failed = [why for causes in faults.values() for why in causes[:1]]
     assert len(chosen) > 85 and len(failed) <= 0.05 * len(chosen), "\n".join(failed)

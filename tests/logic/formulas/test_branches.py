@@ -29,10 +29,10 @@ def test_branches_together_say_what_the_formula_says(seed):
     rng, world = np.random.default_rng(seed), sliders(5)
     for _ in range(20):
         formula = random_formula(rng, 5, 3)
-        found = list(islice(logic.branches(formula, world), 2000))
-        assert len(found) < 2000
+        alternatives = list(islice(logic.branches(formula, world), 2000))
+        assert len(alternatives) < 2000
         for q in product((0, 1), repeat=5):
-            some = any(all(truth(p, q) for p in b.literals) for b in found)
+            some = any(all(truth(p, q) for p in b.literals) for b in alternatives)
             assert some == truth(formula, q), (formula, q)
 
 
@@ -88,10 +88,10 @@ def test_branches_of_pairs_together_say_what_they_say(seed):
         pairs = disjoint_pairs(rows, columns, n)
         formula = pairs & random_formula(rng, 6, 1)
         for either in (formula, logic.Or(formula, Is(0)), ~pairs):
-            found = list(islice(logic.branches(either, world), 2000))
+            alternatives = list(islice(logic.branches(either, world), 2000))
             for q in product((0, 1), repeat=6):
                 world.q = np.array(q, float)
-                some = any(all(truth(p, q) for p in b.literals) for b in found)
+                some = any(all(truth(p, q) for p in b.literals) for b in alternatives)
                 assert some == either.holds(world), (either, q)
             world.q = np.zeros(6)
 
@@ -108,8 +108,8 @@ def test_alternatives_without_end_cost_nothing_before_they_are_asked_for():
     many = logic.And(
         *(logic.Or(*(Is((k + j) % 40) for j in range(10))) for k in range(0, 40, 8))
     )
-    found = list(islice(logic.branches(many, world), 20))
-    assert len({b.literals for b in found}) == 20
+    alternatives = list(islice(logic.branches(many, world), 20))
+    assert len({b.literals for b in alternatives}) == 20
 
 
 def test_text_and_errors():

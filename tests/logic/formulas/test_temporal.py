@@ -109,28 +109,28 @@ def test_windows_select_the_slices_of_komo():
 def test_the_world_is_left_alone_and_reasons_name_the_time():
     C.q = [0.25, 0, 0]
     path = np.array([[1, 0, 0], [1, 0, 0], [0, 1, 0], [1, 0, 1]], float)
-    told = lambda formula: formula.explain_along(C, path, TIMES)
-    assert told(Always(P)) == "At t = 1.5 (slice 2): Slider 0 is 0."
-    assert told(Always(P, [0, 1])) == (
+    explain = lambda formula: formula.explain_along(C, path, TIMES)
+    assert explain(Always(P)) == "At t = 1.5 (slice 2): Slider 0 is 0."
+    assert explain(Always(P, [0, 1])) == (
         "Is(0, ()) holds on the 2 slices from t = 0.5 to 1."
     )
-    assert told(Eventually(R)) == "At t = 2 (slice 3): Slider 2 is 1."
-    assert told(Eventually(R, [1])) == (
+    assert explain(Eventually(R)) == "At t = 2 (slice 3): Slider 2 is 1."
+    assert explain(Eventually(R, [1])) == (
         "Is(2, ()) does not hold at t = 1; at t = 1 (slice 1): Slider 2 is 0."
     )
-    assert told(Until(P, Q)) == "At t = 1.5 (slice 2): Slider 1 is 1."
-    assert told(Until(P, R)) == (
+    assert explain(Until(P, Q)) == "At t = 1.5 (slice 2): Slider 1 is 1."
+    assert explain(Until(P, R)) == (
         "At t = 1.5 (slice 2): Slider 0 is 0. And not yet: Slider 2 is 0."
     )
-    assert told(Sequence(P, Q, R)) == (
+    assert explain(Sequence(P, Q, R)) == (
         "Is(0, ()) holds at t = 0.5, then Is(1, ()) holds at t = 1.5, then Is(2, ())"
         " holds at t = 2."
     )
-    assert told(Sequence(R, Q)) == (
+    assert explain(Sequence(R, Q)) == (
         "Part 2 of 2, Is(1, ()), does not hold at t = 2; at t = 2 (slice 3): Slider 1"
         " is 0."
     )
-    assert told(Always(P) & Eventually(Q)) == (
+    assert explain(Always(P) & Eventually(Q)) == (
         "1 of 2 parts does not hold: At t = 1.5 (slice 2): Slider 0 is 0."
     )
     assert np.array_equal(C.q, [0.25, 0, 0])

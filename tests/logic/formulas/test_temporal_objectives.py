@@ -132,8 +132,8 @@ def test_other_methods_take_the_first_way():
     nlp = komo.nlp()
     rows = sum(t is OT.ineq for t in nlp.types)
     assert rows == T + 2
-    (found,) = komo.solve_all(progress=False)
-    assert found.alternatives == ("Beyond(0) at t = 2", "Beyond(2) at t = 2")
+    (solution,) = komo.solve_all(progress=False)
+    assert solution.alternatives == ("Beyond(0) at t = 2", "Beyond(2) at t = 2")
 
 
 WRONG = [

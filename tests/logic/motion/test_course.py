@@ -11,7 +11,7 @@ from posewise import OT
 from posewise.logic.motion.course import (
     GRASP_DISTANCE,
     LIMIT_TOLERANCE,
-    Course,
+    HandCourse,
     add_course_frame,
     follow_course,
 )
@@ -20,7 +20,7 @@ from posewise.robots.kinematics.transforms import IDENTITY, quat_to_matrix
 
 def hand_on_door(
     joint: str, first: float, limits, is_turned: bool = True
-) -> tuple[pw.Config, Course]:
+) -> tuple[pw.Config, HandCourse]:
     """Return a hand that is fixed to a door or drawer, and its course."""
     C = pw.Config()
     pose = random_pose(np.random.default_rng(3)) if is_turned else IDENTITY
@@ -28,12 +28,14 @@ def hand_on_door(
     C.add_frame("hand", "door", position=[0.3, 0.2, 0.1])
     C.q = [first]
     axis = quat_to_matrix(pose[3:])[:, 2]
-    course = Course("hand", pose[:3], axis, joint == "hingeZ", limits)
+    course = HandCourse("hand", pose[:3], axis, joint == "hingeZ", limits)
     add_course_frame(C, "hand", course)
     return C, course
 
 
-def violation(C: pw.Config, course: Course | None, change: float, kind: OT) -> float:
+def violation(
+    C: pw.Config, course: HandCourse | None, change: float, kind: OT
+) -> float:
     """Return the largest violation of a course after a change of a joint value."""
     komo = pw.KOMO(C)
     follow_course(komo, course)

@@ -135,7 +135,7 @@ def test_what_floats_is_told(gap, floats):
 @pytest.mark.slow
 def test_what_is_put_into_the_air_is_told(monkeypatch):
     air = np.array([0.1, -0.2, 0.2, 1, 0, 0, 0])
-    module = "posewise.logic.motion.place.find_places"
+    module = "posewise.logic.motion.place.find_goal_poses"
     monkeypatch.setattr(module, lambda *arguments: [air])
     steps = [Pick("block"), Place("block", logic.Upright("block"))]
     with pytest.warns(ProblemWarning, match=r"After step 1 \(Place\), 'block' stands"):

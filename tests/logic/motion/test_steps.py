@@ -179,9 +179,9 @@ def test_of_a_symmetric_relation_the_loose_object_moves(kind):
     assert _moves(C, [kind("block", "high")])["block"] == expected
 
 
-@pytest.mark.parametrize(("limit", "given"), [(0, None), (-1, None), (1, "a goal")])
-def test_arguments_of_activities_are_named(limit, given):
-    goal = given or problem("(ontop block high)")
+@pytest.mark.parametrize(("limit", "stated"), [(0, None), (-1, None), (1, "a goal")])
+def test_arguments_of_activities_are_named(limit, stated):
+    goal = stated or problem("(ontop block high)")
     with pytest.raises(PredicateError, match=r"(limit|problem) is"):
         logic.solve_activity(blocks(), goal, "gantry", names=NAMES, limit=limit)
 

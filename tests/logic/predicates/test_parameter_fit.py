@@ -12,7 +12,7 @@ from posewise import logic
 
 def scenes(count: int, seed: int = 0) -> list[pw.Config]:
     """Two boxes of different sizes, and a robot's base; at random places."""
-    rng, found = np.random.default_rng(seed), []
+    rng, worlds = np.random.default_rng(seed), []
     C = pw.Config()
     for name, size in (("a", [0.1, 0.2, 0.1]), ("b", [0.2, 0.1, 0.1])):
         C.add_object(name, [(pw.Box(size), None)], joint="free")
@@ -23,8 +23,8 @@ def scenes(count: int, seed: int = 0) -> list[pw.Config]:
         tilted = [np.cos(half := rng.uniform(0, 0.5)), np.sin(half), 0, 0]
         C.set_joint("a", [0, 0, 0, *tilted])
         C.set_joint("b", at(0.15 + rng.uniform(0, 0.4), 0, 0))
-        found.append(C)
-    return found
+        worlds.append(C)
+    return worlds
 
 
 CASES = {
@@ -51,17 +51,17 @@ def test_the_threshold_is_found_again(case, wrong):
     labels = np.array([truth.holds(C) for C in examples])
     assert 4 <= labels.sum() <= 20
     labels[:wrong] = ~labels[:wrong]
-    found = logic.fit(predicate, examples, labels)
+    fitted = logic.fit(predicate, examples, labels)
     (name,) = values
-    assert found.parameters.keys() == values.keys()
+    assert fitted.parameters.keys() == values.keys()
     if not wrong:
-        assert abs(found.parameters[name] - values[name]) < tolerance
-        assert found.mistakes == ()
-        assert ((found.margins > 0) == labels).all()
-    assert len(found.mistakes) <= 2 * wrong
-    assert f"{name} = " in str(found)
+        assert abs(fitted.parameters[name] - values[name]) < tolerance
+        assert fitted.mistakes == ()
+        assert ((fitted.margins > 0) == labels).all()
+    assert len(fitted.mistakes) <= 2 * wrong
+    assert f"{name} = " in str(fitted)
     fresh = scenes(12, seed=1)
-    agree = [found.predicate.holds(C) == truth.holds(C) for C in fresh]
+    agree = [fitted.predicate.holds(C) == truth.holds(C) for C in fresh]
     assert np.mean(agree) >= 0.75
 
 
@@ -92,8 +92,8 @@ def test_examples_that_tell_nothing_are_warned_of():
     """The same world ten times, as without `C.copy()`."""
     examples = scenes(1) * 10
     with pytest.warns(pw.ProblemWarning, match=r"wrong in 5 of 10 scenes, no better"):
-        found = logic.fit(logic.Upright("a"), examples, [True, False] * 5)
-    assert len(found.mistakes) == 5
+        fitted = logic.fit(logic.Upright("a"), examples, [True, False] * 5)
+    assert len(fitted.mistakes) == 5
 
 
 @pytest.mark.sampled
@@ -105,8 +105,8 @@ def test_any_number_is_a_parameter(tilt):
         (C,) = scenes(1)
         C.set_joint("a", [0, 0, 0, np.cos(half), np.sin(half), 0, 0])
         worlds.append(C)
-    found = logic.fit(logic.Upright("a", tilt=tilt), worlds, [True] * 3 + [False] * 3)
-    assert 0.26 < found.parameters["tilt"] < 0.34 and not found.mistakes
+    fitted = logic.fit(logic.Upright("a", tilt=tilt), worlds, [True] * 3 + [False] * 3)
+    assert 0.26 < fitted.parameters["tilt"] < 0.34 and not fitted.mistakes
 
 
 @pytest.mark.parametrize(

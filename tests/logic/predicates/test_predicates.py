@@ -29,8 +29,8 @@ def cases() -> list[dict]:
     if not path.is_file():
         skip = pytest.mark.skip("reference predicates/cases.json is not there")
         return [pytest.param(None, marks=skip)]
-    found = json.loads(path.read_text())["geometric"]
-    return [pytest.param(c, id=c["id"]) for c in found if not c["ambiguous"]]
+    listed = json.loads(path.read_text())["geometric"]
+    return [pytest.param(c, id=c["id"]) for c in listed if not c["ambiguous"]]
 
 
 def shape(part: dict):
@@ -65,8 +65,8 @@ def world(case: dict, com: bool = True) -> pw.Config:
             floor="B" if "B" in case["objects"] else None,
         )
     if "robot_xy" in case or "robot_position" in case:
-        here = case.get("robot_position") or [*case["robot_xy"], 0.0]
-        C.add_frame("base", position=here)
+        position = case.get("robot_position") or [*case["robot_xy"], 0.0]
+        C.add_frame("base", position=position)
         C.add_agent("robot", base="base")
     if "camera" in case:
         k = case["camera"]

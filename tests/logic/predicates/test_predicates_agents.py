@@ -44,18 +44,18 @@ def test_attached_to_a_hand(semantics):
     p = InHandOfAgent("box", "robot", semantics=semantics)
     assert not p.holds(C)
     for frame in ("panda_hand", "panda_hand_tcp", "panda_leftfinger"):
-        made = C.copy()
-        made.attach(frame, "box")
-        assert p.holds(made), p.explain(made)
+        attached = C.copy()
+        attached.attach(frame, "box")
+        assert p.holds(attached), p.explain(attached)
     C.attach("panda_link0", "box")
     assert not p.holds(C)
 
 
 def test_fingers_may_be_named():
     C = panda()
-    both = ["panda_leftfinger", "panda_rightfinger"]
-    C.add_agent("other", base="panda_link0", hands={"panda_hand": both})
-    C.add_agent("thumb", base="panda_link0", hands={"panda_hand": both[:1]})
+    fingers = ["panda_leftfinger", "panda_rightfinger"]
+    C.add_agent("other", base="panda_link0", hands={"panda_hand": fingers})
+    C.add_agent("thumb", base="panda_link0", hands={"panda_hand": fingers[:1]})
     assert InHandOfAgent("box", "other").holds(C) and not InHandOfAgent(
         "box", "thumb"
     ).holds(C)
@@ -99,16 +99,16 @@ def test_cells_of_rooms():
         pw.Room("kitchen_0", cells=[0, 0, 2, 4]),
         pw.Room("den", "lounge", [[2, 0, 4, 1]]),
     ]
-    made = pw.RoomMap(rooms, size=4, resolution=0.5)
-    name = lambda *xy, **k: getattr(made.room_at(xy, **k), "name", None)
-    assert [r.type for r in made.rooms] == ["kitchen", "lounge"]
+    room_map = pw.RoomMap(rooms, size=4, resolution=0.5)
+    name = lambda *xy, **k: getattr(room_map.room_at(xy, **k), "name", None)
+    assert [r.type for r in room_map.rooms] == ["kitchen", "lounge"]
     assert name(-0.9, 0.9) == "kitchen_0" and name(0.1, -0.9) == "den"
     assert name(0.1, 0.1) is None and name(1.1, 0) is None
     assert name(-1.1, 0) is None and name(-1.1, 0, truncate=True) == "kitchen_0"
     mask = np.zeros((4, 4), bool)
     mask[:2] = True
     same = pw.RoomMap([pw.Room("kitchen_0", cells=mask)], size=(4, 4), resolution=0.5)
-    assert (same.labels == np.where(made.labels == 0, 0, -1)).all()
+    assert (same.labels == np.where(room_map.labels == 0, 0, -1)).all()
 
 
 def test_a_rooms_own_floor():

@@ -74,9 +74,9 @@ def everything() -> list[logic.Predicate]:
         for kind in (InsideOf, OnTopOf, Under, InContactWith)
     ]
     near = [NextTo(a, b) for a, b in permutations(names[:4], 2)]
-    seen = [InFoVOfAgent(a, "robot") for a in names[2:4]]
+    in_view = [InFoVOfAgent(a, "robot") for a in names[2:4]]
     reached = [InReachOfAgent(a, "robot") for a in names]
-    return [*pairs, *near, *seen, *reached]
+    return [*pairs, *near, *in_view, *reached]
 
 
 def test_turning_and_moving_the_scene_changes_nothing():
@@ -124,10 +124,10 @@ def mesh_crate() -> pw.Config:
     parts = []
     for g in C.frame("crate").geometries:
         parts.append((pw.Mesh(trimesh.creation.box(g.shape.size)), g.pose))
-    made = pw.Config()
-    made.add_object("crate", parts)
-    made.add_object("ball", [(pw.Sphere(0.05), None)], pose=at(z=0.06))
-    return made
+    meshed = pw.Config()
+    meshed.add_object("crate", parts)
+    meshed.add_object("ball", [(pw.Sphere(0.05), None)], pose=at(z=0.06))
+    return meshed
 
 
 def upturned() -> pw.Config:
@@ -172,8 +172,8 @@ def test_where_semantics_differ(p, make, posewise, igibson, document):
     C = make()
     truths = dict(posewise=posewise, igibson=igibson, document=document)
     for semantics, truth in truths.items():
-        made = replace(p, semantics=semantics)
-        assert made.holds(C) is truth, (semantics, made.explain(C))
+        statement = replace(p, semantics=semantics)
+        assert statement.holds(C) is truth, (semantics, statement.explain(C))
 
 
 @built_once
@@ -221,12 +221,12 @@ def test_many_centres_at_once_are_judged_as_one_by_one():
     for name in ("my_microwave", "cupboard", "tray"):
         low, high = bounding_box(find_object(C, name))
         centres = rng.uniform(low - 0.02, high + 0.02, (25, 3))
-        found = contains_points(find_object(C, name), centres)
+        truths = contains_points(find_object(C, name), centres)
         p = InsideOf("cube", name, semantics="igibson")
-        for centre, truth in zip(centres, found, strict=True):
+        for centre, truth in zip(centres, truths, strict=True):
             C.set_pose("cube", at(*centre))
             assert p.holds(C) == truth
-        assert 0 < found.sum() < 25
+        assert 0 < truths.sum() < 25
 
 
 def test_a_door_makes_no_difference_to_what_is_inside():
@@ -251,11 +251,11 @@ def test_masses_place_the_centre():
     for name, mass, truth in (("far", 1.0, False), ("near", 3.0, True)):
         C.set_mass(name, mass)
         assert p.holds(C) is truth, p.explain(C)
-    made = pw.Config()
-    made.add_frame("table", shape=pw.Box([1, 1, 0.1]), position=[0, 0, -0.05])
+    D = pw.Config()
+    D.add_frame("table", shape=pw.Box([1, 1, 0.1]), position=[0, 0, -0.05])
     rod = [(pw.Box([0.6, 0.1, 0.1]), None)]
-    made.add_object("rod", rod, pose=at(0.55, 0, 0.05), com=[-0.2, 0, 0])
-    assert OnTopOf("rod", "table").holds(made)
+    D.add_object("rod", rod, pose=at(0.55, 0, 0.05), com=[-0.2, 0, 0])
+    assert OnTopOf("rod", "table").holds(D)
 
 
 def test_what_stands_on_an_object_is_no_part_of_it():

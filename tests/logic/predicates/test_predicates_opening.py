@@ -88,7 +88,7 @@ def test_shared_case_is_closed_at_zero():
 @pytest.mark.parametrize(("openable", "q", *"pid"), OPENINGS)
 def test_annotations_of_open(openable, q, p, i, d):
     C = door(openable, q)
-    found = [
+    truths = [
         Open("safe", semantics=s).holds(C) for s in ("posewise", "igibson", "document")
     ]
-    assert found == [p, i, d]
+    assert truths == [p, i, d]

@@ -52,11 +52,11 @@ TOLD = {("InFoVOfAgent", True): 0.8, ("InFoVOfAgent", False): 0.4} | {
 
 def check_sound(name, predicate, truth, count):
     statement, draw = PREDICATES[predicate]
-    said = violations(name, draw, statement, count, truth)
+    violation = violations(name, draw, statement, count, truth)
     true = judged(name, draw, statement, count) == truth
-    assert np.isfinite(said).all()
-    assert true[said <= 0].all()
-    assert (said[true] <= ERROR).mean() >= TOLD.get((predicate, truth), 0.99)
+    assert np.isfinite(violation).all()
+    assert true[violation <= 0].all()
+    assert (violation[true] <= ERROR).mean() >= TOLD.get((predicate, truth), 0.99)
     assert true.any()
 
 
@@ -97,7 +97,7 @@ def test_all_can_be_one_kernel(predicate):
     for truth in (True, False):
         for row in inequalities(statement.relaxed(C, truth), C):
             g = row.feature.bind(C)
-            fn = lambda R, p, given, g=g: g.symbol.fn(R, p, **given)
+            fn = lambda R, p, params, g=g: g.symbol.fn(R, p, **params)
             make = jax.make_jaxpr(jax.jacrev(fn, (0, 1)))
             jaxpr = make(poses.R[g.frames], poses.p[g.frames], g.params).jaxpr
             needed, _ = private_jax.dce_jaxpr(jaxpr, True, instantiate=True)
@@ -122,19 +122,21 @@ def test_derivatives(predicate):
             np.testing.assert_allclose(J @ step, change, atol=2e-9)
 
 
-def check_found(C, wanted, movable, starts=2):
-    found = pw.solve_placement(C, wanted, movable, starts=starts, progress=False)
-    assert found[0].feasible, found[0].message
+def check_found(C, statements, movable, starts=2):
+    placements = pw.solve_placement(
+        C, statements, movable, starts=starts, progress=False
+    )
+    assert placements[0].feasible, placements[0].message
     D = C.copy()
-    found[0].apply(D)
-    for statement in wanted:
+    placements[0].apply(D)
+    for statement in statements:
         assert statement.holds(D), statement.explain(D)
 
 
 @pytest.mark.slow
 def test_from_two_metres_away_into_view_on_the_floor():
-    floor, seen = PREDICATES["OnFloor"][0], PREDICATES["InFoVOfAgent"][0]
-    check_found(afar(), [floor, seen], ["a"])
+    floor, in_view = PREDICATES["OnFloor"][0], PREDICATES["InFoVOfAgent"][0]
+    check_found(afar(), [floor, in_view], ["a"])
 
 
 @pytest.mark.slow
@@ -158,8 +160,8 @@ def test_another_room_is_found_where_the_robot_stays_out_of_the_nearest():
 def test_negation_is_found(predicate):
     statement, draw = PREDICATES[predicate]
     C = world("box").copy()
-    held = judged("box", draw, statement, 60)
-    C.q = states("box", draw, 60)[np.flatnonzero(held)[0]]
+    truths = judged("box", draw, statement, 60)
+    C.q = states("box", draw, 60)[np.flatnonzero(truths)[0]]
     assert statement.holds(C)
     check_found(C, [~statement], ["a"])
 
@@ -207,23 +209,23 @@ def test_sight_targets_are_within_parts(name):
     C, rng = pw.Config(), np.random.default_rng(3)
     C.add_object("a", parts)
     frame = C.frames[C.index("a")]
-    at, found = sight_targets([frame])
-    assert len(at) >= 7
+    owners, targets = sight_targets([frame])
+    assert len(owners) >= 7
 
     def contains(points):
         lines = np.ones_like(points)
         enter, leave = intersect_lines(frame, points, lines)
         return ((enter <= 1e-9) & (leave >= -1e-9)).any(1)
 
-    assert contains(found.point).all()
-    for k in range(len(at)):
-        axes, centre, semi = found.axes[k], found.centre[k], found.semi_axes[k]
+    assert contains(targets.point).all()
+    for k in range(len(owners)):
+        axes, centre, semi = targets.axes[k], targets.centre[k], targets.semi_axes[k]
         unit = rng.normal(size=(200, 3))
         unit /= np.linalg.norm(unit, axis=1, keepdims=True)
         assert contains(centre + (1 - 1e-9) * unit * semi @ axes).all()
-        within = rng.uniform(-1, 1, (500, 3)) * found.box_half[k]
-        points = found.box_centre[k] + within @ axes
-        planes = found.planes[k]
+        within = rng.uniform(-1, 1, (500, 3)) * targets.box_half[k]
+        points = targets.box_centre[k] + within @ axes
+        planes = targets.planes[k]
         inside = (points @ planes[:, :3].T <= planes[:, 3]).all(1)
         assert inside.mean() > 0.1 and contains(points[inside]).all()
 

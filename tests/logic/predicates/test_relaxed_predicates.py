@@ -29,11 +29,11 @@ PREDICATES = {
 
 
 def check_sound(name, predicate, truth, count):
-    said = violations(name, around, PREDICATES[predicate], count, truth)
+    violation = violations(name, around, PREDICATES[predicate], count, truth)
     true = judged(name, around, PREDICATES[predicate], count) == truth
-    assert np.isfinite(said).all()
-    assert true[said <= 0].all()
-    assert (said[true] <= ERROR).mean() > 0.8 if true.any() else True
+    assert np.isfinite(violation).all()
+    assert true[violation <= 0].all()
+    assert (violation[true] <= ERROR).mean() > 0.8 if true.any() else True
 
 
 FALSE = ["InContactWith", "InsideOf", "NextTo"]
@@ -94,10 +94,10 @@ def test_the_function_has_the_violation_and_its_derivative(formula):
 def test_bounds_are_what_was_asked_for():
     C = world("crate")
     for kind in (logic.InContactWith, logic.OnTopOf, logic.InsideOf, logic.NextTo):
-        for wanted in (1e-3, 1e-2):
-            statement = kind("a", "b", bound=wanted)
-            assert 0 < error_bound(statement.relaxed(C), C) <= wanted
-            assert statement.bound == wanted
+        for bound in (1e-3, 1e-2):
+            statement = kind("a", "b", bound=bound)
+            assert 0 < error_bound(statement.relaxed(C), C) <= bound
+            assert statement.bound == bound
     with pytest.raises(PosewiseError, match="bound is 0, expected > 0"):
         logic.NextTo("a", "b", bound=0)
 
@@ -106,8 +106,8 @@ def test_bounds_are_what_was_asked_for():
 @pytest.mark.parametrize("predicate", ["OnTopOf", "InsideOf", "NextTo", "Under"])
 def test_what_is_found_holds(predicate):
     C, statement = world("crate"), PREDICATES[predicate]
-    found = pw.solve_placement(C, [statement], ["a"], starts=12, progress=False)
-    good = [s for s in found if s.feasible]
+    placements = pw.solve_placement(C, [statement], ["a"], starts=12, progress=False)
+    good = [s for s in placements if s.feasible]
     assert len(good) >= 3
     for placement in good:
         D = C.copy()
@@ -161,10 +161,10 @@ FEW = ["or", *(pytest.param(f, marks=pytest.mark.slow) for f in FORMULAS if f !=
 @pytest.mark.parametrize("name", FEW)
 def test_formulas_are_sound(name):
     formula = FORMULAS[name]()
-    said = violations("block", around, formula, 200)
+    violation = violations("block", around, formula, 200)
     true = judged("block", around, formula, 200)
-    assert true[said <= 0].all()
-    assert (said[true] <= 3 * ERROR).mean() > 0.95
+    assert true[violation <= 0].all()
+    assert (violation[true] <= 3 * ERROR).mean() > 0.95
     assert 0 < true.mean() < 1
 
 
@@ -172,10 +172,10 @@ def test_formulas_are_sound(name):
 def test_a_formula_with_alternatives_is_solved():
     C = world("block")
     formula = ~PREDICATES["InContactWith"] & FORMULAS["or"]()
-    found = pw.solve_placement(C, [formula], ["a"], starts=8, progress=False)
-    assert found[0].feasible
+    placements = pw.solve_placement(C, [formula], ["a"], starts=8, progress=False)
+    assert placements[0].feasible
     D = C.copy()
-    found[0].apply(D)
+    placements[0].apply(D)
     assert formula.holds(D) and PREDICATES["Under"].holds(D)
 
 
@@ -209,18 +209,18 @@ def test_open_is_sound_and_solved(name, truth):
     C.add_frame("drawer", "cabinet", joint="transX", limits=[[0.0], [0.3]])
     C.mark_object("cabinet", abilities={"openable": CABINET[name]})
     statement = logic.Open("cabinet")
-    wanted = statement if truth else ~statement
+    goal = statement if truth else ~statement
     rng = np.random.default_rng(0)
     for share in rng.uniform(-0.1, 1.1, (60, 2)):
         C.q = C.limits[0] + share * (C.limits[1] - C.limits[0])
-        if wanted.violation(C) <= 0:
-            assert wanted.holds(C), wanted.explain(C)
-        elif wanted.violation(C) > ERROR:
-            assert not wanted.holds(C), wanted.explain(C)
+        if goal.violation(C) <= 0:
+            assert goal.holds(C), goal.explain(C)
+        elif goal.violation(C) > ERROR:
+            assert not goal.holds(C), goal.explain(C)
     C.q = [0.6, 0.1] if not truth else [-0.2, 0.0]
     komo = pw.KOMO(C)
     komo.add_control_objective(0, 1e-2)
-    komo.add(wanted)
+    komo.add(goal)
     solution = komo.solve()
     C.q = solution.q
-    assert solution.feasible and wanted.holds(C)
+    assert solution.feasible and goal.holds(C)

@@ -44,21 +44,21 @@ SEEN = [
 
 @pytest.mark.long
 @pytest.mark.sampled
-@pytest.mark.parametrize("models, pose, seen", SEEN)
-def test_what_is_drawn_hides(models, pose, seen):
+@pytest.mark.parametrize("models, pose, is_seen", SEEN)
+def test_what_is_drawn_hides(models, pose, is_seen):
     C = room(*models)
     C.set_joint("mug", pose)
     in_view, visible = logic.InFoVOfAgent("mug", "eye"), logic.Visible("mug", "eye")
-    assert in_view.holds(C) is seen
-    assert visible.holds(C) is seen
-    assert (in_view.violation(C) <= 0) <= seen
-    assert (visible.violation(C) <= 0) <= seen
-    if seen:
+    assert in_view.holds(C) is is_seen
+    assert visible.holds(C) is is_seen
+    assert (in_view.violation(C) <= 0) <= is_seen
+    assert (visible.violation(C) <= 0) <= is_seen
+    if is_seen:
         assert visible.violation(C) <= 0
     hidden_by = {"lamp": "l", "table": "t", "wall": "w"}
     for model in models:
         occluding = logic.Occluding("mug", "eye", by=hidden_by[model])
-        assert occluding.holds(C) is not seen
+        assert occluding.holds(C) is not is_seen
 
 
 @pytest.mark.long

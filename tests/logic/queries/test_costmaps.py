@@ -51,8 +51,10 @@ def test_what_is_held_is_no_obstacle():
     C = room().copy()
     C.load("mobile")
     C.attach("tool", "cup")
-    held = logic.occupancy_costmap(C, [0, 0, 0], robot="odom", size=60, resolution=0.02)
-    assert held.values[20:40, 20:40].sum() == 400
+    without_cup = logic.occupancy_costmap(
+        C, [0, 0, 0], robot="odom", size=60, resolution=0.02
+    )
+    assert without_cup.values[20:40, 20:40].sum() == 400
     met = logic.occupancy_costmap(C, [0, 0, 0], size=60, resolution=0.02)
     assert met.values[20:40, 20:40].sum() < 400
 
@@ -94,10 +96,10 @@ def test_merging():
     C = room()
     a = logic.ring_costmap(C, "cup", 0.3, 1.0, **SMALL)
     b = logic.gaussian_costmap(C, "cup", **SMALL)
-    none = logic.ring_costmap(C, "cup", 9.0, 9.0, **SMALL)
+    empty = logic.ring_costmap(C, "cup", 9.0, 9.0, **SMALL)
     np.testing.assert_array_equal((a + a).values, a.values)
     np.testing.assert_array_equal((a * b).values, (b + a).values)
-    assert (a * b).values.max() == 1 and not (a + none).values.any()
+    assert (a * b).values.max() == 1 and not (a + empty).values.any()
     for other in (
         logic.ring_costmap(C, "cup", 0.3, 1.0, size=20, resolution=0.1),
         logic.ring_costmap(C, "cup", 0.3, 1.0, size=40, resolution=0.2),
@@ -107,7 +109,7 @@ def test_merging():
         with pytest.raises(PosewiseError, match="cannot be merged"):
             a * other
     with pytest.raises(PosewiseError, match="nothing to draw"):
-        (a * none).sample(3)
+        (a * empty).sample(3)
 
 
 def test_poses():
@@ -142,13 +144,13 @@ def test_placement_starts_where_it_is_told(monkeypatch):
     for bad in ({"cup": poses}, {"robot": poses[0]}, {"robot": 0 * poses}):
         with pytest.raises(PosewiseError, match="starts"):
             solve(bad)
-    asked = []
+    paths = []
     noted = lambda komo, seed, count, **_: (
-        asked.append(initial_paths(komo.spec, seed, count)) or []
+        paths.append(initial_paths(komo.spec, seed, count)) or []
     )
     monkeypatch.setattr(pw.KOMO, "solve_all", noted)
     solve({"robot": poses})
-    np.testing.assert_allclose(asked[0][:, 0], [C.pose("robot"), *poses])
+    np.testing.assert_allclose(paths[0][:, 0], [C.pose("robot"), *poses])
 
 
 def test_plot(tmp_path):

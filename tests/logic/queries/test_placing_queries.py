@@ -53,8 +53,8 @@ def test_the_shadow_reaches_and_the_arm_stays():
     np.testing.assert_array_equal(q[:7], world.q[:7])
     world.q = q
     assert REACH.violation(world) <= 0
-    for joint, own in joints.items():
-        C.set_joint(joint, world.joint_value(own))
+    for joint, twin in joints.items():
+        C.set_joint(joint, world.joint_value(twin))
     assert REACH.violation(C) <= 0
 
 
@@ -69,26 +69,26 @@ def test_without_a_shadow_a_locked_arm_cannot_reach():
 def test_one_call_finds_a_place_and_a_way():
     C = with_cup()
     before = C.q
-    found = pw.solve_placement(
+    placements = pw.solve_placement(
         C, [REACH, CLEAR], ["cup"], starts=4, region=[[-1, -1, 0], [1, 1, 0]],
         progress=False,
     )  # fmt: skip
-    good = [p for p in found if p.feasible]
+    good = [p for p in placements if p.feasible]
     assert good
     np.testing.assert_array_equal(C.q, before)
     for placement in good:
         D = C.copy()
         placement.apply(D)
         assert REACH.holds(D) and CLEAR.holds(D)
-        (way,) = placement.witnesses.values()
-        for joint, value in way.items():
+        (witness,) = placement.witnesses.values()
+        for joint, value in witness.items():
             D.set_joint(joint, value)
         assert max(REACH.violation(D), CLEAR.violation(D)) <= 0
     far = [[1.5, -1, 0], [2, 1, 0]]
-    given = dict(starts=4, region=far, progress=False)
-    found = pw.solve_placement(C, [REACH, CLEAR], ["cup"], **given)
-    assert not any(p.feasible for p in found)
-    assert "Reachable" in found[0].message and "conflict" in found[0].message
+    options = dict(starts=4, region=far, progress=False)
+    placements = pw.solve_placement(C, [REACH, CLEAR], ["cup"], **options)
+    assert not any(p.feasible for p in placements)
+    assert "Reachable" in placements[0].message and "conflict" in placements[0].message
 
 
 # -- what holds what -------------------------------------------------------------------
@@ -176,6 +176,9 @@ def test_a_mug_among_clutter(bench, seed):
 def test_a_mug_where_the_arm_cannot_get(bench):
     C = bench.scene(0)
     far = [[1.4, -0.5, 0.0], [2.0, 0.5, 0.1]]
-    found = bench.solve(C, 4, 0, region=far)
-    assert not any(p.feasible for p in found)
-    assert {p.solution.status.name for p in found} <= {"INFEASIBLE", "ITERATION_LIMIT"}
+    placements = bench.solve(C, 4, 0, region=far)
+    assert not any(p.feasible for p in placements)
+    assert {p.solution.status.name for p in placements} <= {
+        "INFEASIBLE",
+        "ITERATION_LIMIT",
+    }

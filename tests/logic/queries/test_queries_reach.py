@@ -41,19 +41,19 @@ def panda() -> pw.Config:
 def tips(count, seed=0):
     """Poses of the tip at random configurations."""
     C, rng = panda().copy(), np.random.default_rng(seed)
-    found = []
+    poses = []
     for q in rng.uniform(*C.limits, (count, C.nq)):
         C.q = q
-        found.append(plain_poses(C)[C.index(TIP)])
-    return np.array(found)
+        poses.append(plain_poses(C)[C.index(TIP)])
+    return np.array(poses)
 
 
 def errors(C, q, pose):
     """Distance and angle of the tip at q from a pose, by walking frame by frame."""
     C.q = q
-    here = plain_poses(C)[C.index(TIP)]
-    cosine = min(abs(float(here[3:] @ pose[3:])), 1.0)
-    return np.linalg.norm(here[:3] - pose[:3]), 2 * np.arccos(cosine)
+    tip = plain_poses(C)[C.index(TIP)]
+    cosine = min(abs(float(tip[3:] @ pose[3:])), 1.0)
+    return np.linalg.norm(tip[:3] - pose[:3]), 2 * np.arccos(cosine)
 
 
 @pytest.mark.long
@@ -87,16 +87,16 @@ def test_reach_agrees_with_least_squares_from_many_starts():
 
         def differences(x, off=off):
             moved = np.stack([x, *(x + 1e-6 * np.eye(x.size))])
-            here, *there = off(moved)
-            return np.stack([(e - here) / 1e-6 for e in there], -1)
+            base, *shifted = off(moved)
+            return np.stack([(e - base) / 1e-6 for e in shifted], -1)
 
         best = np.inf
         for _ in range(12):
             start = rng.uniform(low, high)
-            found = optimize.least_squares(
+            solved = optimize.least_squares(
                 off, start, differences, bounds=(low, high), max_nfev=40
             )
-            best = min(best, np.linalg.norm(found.fun))
+            best = min(best, np.linalg.norm(solved.fun))
             if best < 0.005:
                 break
         assert (distance < 0.01) == (best < 0.01) or abs(best - 0.01) < 1e-3
@@ -117,7 +117,7 @@ def test_pycrams_scenes():
     blocked = logic.Blocking("milk", "robot")
     assert blocked.holds(C) and not (~blocked).holds(C)
     assert "each of which touches something, such as lid" in blocked.explain(C)
-    assert all("lid" in way for way in blocked.obstacles_per_solution(C))
+    assert all("lid" in names for names in blocked.obstacles_per_solution(C))
 
 
 @pytest.mark.slow

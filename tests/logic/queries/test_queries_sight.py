@@ -108,14 +108,16 @@ def check_against_mujoco(states, pixels):
         C.q = q
         for name in ("milk", "can"):
             look = count_pixels(C, name, "eyes", True)
-            alone, seen, hidden = counted(C, name, image_rays(C, 256))
-            assert abs(look.unoccluded - alone) <= 2 and abs(look.visible - seen) <= 2
+            alone, visible, hidden = counted(C, name, image_rays(C, 256))
+            assert (
+                abs(look.unoccluded - alone) <= 2 and abs(look.visible - visible) <= 2
+            )
             for other in {*look.occluded_by, *hidden}:
                 assert abs(look.occluded_by.get(other, 0) - hidden.get(other, 0)) <= 2
-            alone, seen, hidden = counted(C, name, image_rays(C, pixels))
+            alone, visible, hidden = counted(C, name, image_rays(C, pixels))
             if alone > 1000:
                 close = count_pixels(C, name, "eyes", False)
-                assert abs(close.visible_fraction - seen / alone) < 0.03
+                assert abs(close.visible_fraction - visible / alone) < 0.03
 
 
 def test_pixels_agree_with_mujoco():
@@ -141,9 +143,9 @@ def rows(statement):
 @pytest.mark.long
 def test_rows_are_sound():
     C, states = before_camera().copy(), random_states(40)
-    said = np.asarray(rows(SEEN)(states))
-    assert np.isfinite(said).all()
-    certified = np.flatnonzero(said <= 0)
+    violation = np.asarray(rows(SEEN)(states))
+    assert np.isfinite(violation).all()
+    certified = np.flatnonzero(violation <= 0)
     assert len(certified) >= 5 and 0 in certified % 3
     for k in certified[:8]:
         C.q = states[k]
@@ -153,16 +155,16 @@ def test_rows_are_sound():
 @pytest.mark.slow
 def test_rows_are_sound_in_600_scenes():
     states, C = random_states(600, seed=3), before_camera().copy()
-    seen, clear = (np.asarray(rows(s)(states)) for s in (SEEN, CLEAR))
-    assert np.isfinite(seen).all() and np.isfinite(clear).all()
+    visible, clear = (np.asarray(rows(s)(states)) for s in (SEEN, CLEAR))
+    assert np.isfinite(visible).all() and np.isfinite(clear).all()
     complete = 0
-    for q, all_seen, all_clear in zip(states, seen, clear, strict=True):
+    for q, all_seen, all_clear in zip(states, visible, clear, strict=True):
         C.q = q
         look = SEEN.pixel_counts(C)
         assert look.visible_fraction >= 0.8 or all_seen > 0
         assert not look.occluded_by or all_clear > 0
         complete += look.visible_fraction > 0.99
-    assert (seen <= 0).sum() > 0.5 * complete > 50
+    assert (visible <= 0).sum() > 0.5 * complete > 50
 
 
 def test_rows_have_right_derivatives():

@@ -124,9 +124,9 @@ def kitchen() -> pw.Config:
     C.add_object(
         "kitchen", [(pw.Box([1, 3, 0.8]), None)], pose=[1.3, 0, 0.4, 1, 0, 0, 0]
     )
-    at = lambda y, h: dict(pose=[1.3, y, 0.8 + h / 2, 1, 0, 0, 0], joint="free")
-    C.add_object("milk", [(pw.Box([0.07, 0.07, 0.2]), None)], **at(0, 0.2))
-    C.add_object("cereal", [(pw.Box([0.06, 0.2, 0.3]), None)], **at(0.7, 0.3))
+    placing = lambda y, h: dict(pose=[1.3, y, 0.8 + h / 2, 1, 0, 0, 0], joint="free")
+    C.add_object("milk", [(pw.Box([0.07, 0.07, 0.2]), None)], **placing(0, 0.2))
+    C.add_object("cereal", [(pw.Box([0.06, 0.2, 0.3]), None)], **placing(0.7, 0.3))
     return C
 
 
@@ -182,20 +182,20 @@ def test_two_supports_of_which_one_is_enough():
 
 def check_sound(name: str, count: int) -> tuple[int, int]:
     """Numbers of stable scenes, and of those that the rows accept: none wrongly."""
-    rng, stable, told = np.random.default_rng(0), 0, 0
+    rng, stable, accepted = np.random.default_rng(0), 0, 0
     thing = logic.Stable("b0" if name == "slope" else "a")
     for _ in range(count):
         C = placed(name, rng)
-        truth, said = thing.holds(C), thing.violation(C) <= 0
-        assert truth or not said, thing.explain(C)
-        stable, told = stable + truth, told + said
-    return stable, told
+        truth, is_accepted = thing.holds(C), thing.violation(C) <= 0
+        assert truth or not is_accepted, thing.explain(C)
+        stable, accepted = stable + truth, accepted + is_accepted
+    return stable, accepted
 
 
 @pytest.mark.slow
 def test_rows_are_sound():
-    stable, told = check_sound("box", 25)
-    assert 0 < told <= stable < 25
+    stable, accepted = check_sound("box", 25)
+    assert 0 < accepted <= stable < 25
 
 
 @pytest.mark.slow
@@ -203,8 +203,8 @@ def test_rows_are_sound():
     "name", ["box", "slope", "tower", "can", "rim", "crate", "rounded"]
 )
 def test_rows_are_sound_in_many_scenes(name):
-    stable, told = check_sound(name, 150)
-    assert told > 0.2 * stable
+    stable, accepted = check_sound(name, 150)
+    assert accepted > 0.2 * stable
 
 
 @pytest.mark.long
@@ -273,9 +273,9 @@ def test_many_different_objects_find_stable_places_in_a_tray():
     for name, shape in shapes.items():
         C.add_object(name, [shape], pose=[0, 0, 0.5, 1, 0, 0, 0], joint="free")
     statements = [logic.OnTopOf(a, "tray") & logic.Stable(a) for a in shapes]
-    found = pw.solve_placement(C, statements, [*shapes], starts=4, max_solutions=1)
-    assert found[0].feasible, found[0].message
-    found[0].apply(C)
+    placements = pw.solve_placement(C, statements, [*shapes], starts=4, max_solutions=1)
+    assert placements[0].feasible, placements[0].message
+    placements[0].apply(C)
     assert all(logic.stable(C, name) for name in shapes)
 
 
@@ -337,8 +337,8 @@ def test_what_is_found_stays():
     """From random starts the solver finds a placement, and what it finds stays."""
     C = world("box").copy()
     statements = [logic.OnTopOf("a", "table"), logic.Stable("a")]
-    found = pw.solve_placement(C, statements, ["a"], starts=16, progress=False)
-    good = [s for s in found if s.feasible]
+    placements = pw.solve_placement(C, statements, ["a"], starts=16, progress=False)
+    good = [s for s in placements if s.feasible]
     assert good
     for placement in good:
         D = C.copy()
@@ -366,7 +366,7 @@ def test_rows_are_quick():
 @pytest.mark.parametrize("tilt", [0.0, 0.004, 0.008, 0.0123, 0.02])
 def test_rows_count_how_far_a_tilted_cup_tips(tilt):
     """Lifted and tilted, it moves by the gap of its farthest contact, not the least."""
-    told = []
+    accepted = []
     for lift in (0.0, 2e-4, 4e-4, 6e-4, 8.4e-4):
         C = table()
         half = tilt / 2
@@ -374,9 +374,9 @@ def test_rows_count_how_far_a_tilted_cup_tips(tilt):
         pose = [0.05, 0.02, height, np.cos(half), np.sin(half), 0, 0]
         C.add_object("cup", cup(), pose=pose, joint="free", mass=0.3)
         stable = logic.Stable("cup")
-        told.append(stable.violation(C) <= 0)
-        assert stable.holds(C) or not told[-1], (lift, stable.explain(C))
-    assert told[0] == (tilt < 0.02) and told == sorted(told, reverse=True)
+        accepted.append(stable.violation(C) <= 0)
+        assert stable.holds(C) or not accepted[-1], (lift, stable.explain(C))
+    assert accepted[0] == (tilt < 0.02) and accepted == sorted(accepted, reverse=True)
 
 
 BALL = logic.Stable("ball")

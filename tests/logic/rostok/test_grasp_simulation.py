@@ -82,12 +82,12 @@ def runs() -> dict[str, rostok.SimulationResult]:
 
 def loads(trace: rostok.Trace, body: str, k: int) -> np.ndarray:
     """Force of a body on the object after a step [N], y up."""
-    found = [
+    forces = [
         c.f if c.b == "obj" else -c.f
         for c in trace.contacts
         if c.k == k and {c.a, c.b} == {body, "obj"}
     ]
-    return np.sum([np.zeros(3), *found], 0)
+    return np.sum([np.zeros(3), *forces], 0)
 
 
 @pytest.mark.sampled
@@ -201,12 +201,12 @@ def foreign() -> rostok.YaxisSin:
     ],
 )
 def test_errors_say_what_to_do(changes, message):
-    given = dict(
+    arguments = dict(
         C=gripper(), obj="block", robot=BODIES, motors=closing(), events=container(),
         seconds=0.01,
     )  # fmt: skip
     with pytest.raises(pw.PosewiseError, match=message):
-        rostok.simulate_grasp(**{**given, **changes})
+        rostok.simulate_grasp(**{**arguments, **changes})
 
 
 def test_motors_and_wrenches_that_do_not_fit():
@@ -226,10 +226,10 @@ def test_motors_and_wrenches_that_do_not_fit():
 def test_without_mujoco_the_extra_is_named(monkeypatch):
     real = builtins.__import__
 
-    def missing(name, *rest):
+    def missing(name, *arguments):
         if name == "mujoco":
             raise ImportError(name)
-        return real(name, *rest)
+        return real(name, *arguments)
 
     monkeypatch.setattr(builtins, "__import__", missing)
     with pytest.raises(ImportError, match=r"posewise\[mujoco\]"):

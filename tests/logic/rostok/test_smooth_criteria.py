@@ -135,15 +135,15 @@ def leaves(arrays) -> dict:
 def test_derivatives_are_those_of_finite_differences(seed):
     _, arrays = traces(TRACES, near=True)[seed]
     rng, tau, h = np.random.default_rng(seed), jnp.array(0.5), 1e-5
-    at = leaves(arrays)
+    base = leaves(arrays)
     scales = dict(obj_pos=1, obj_vel=0.01, robot_pos=1, points=1, forces=0.001)
-    along = {n: s * rng.normal(size=at[n].shape) for n, s in scales.items()}
+    along = {n: s * rng.normal(size=base[n].shape) for n, s in scales.items()}
 
     def step(s: int):
-        point = {n: at[n] + s * h * along[n] for n in FIELDS}
+        point = {n: base[n] + s * h * along[n] for n in FIELDS}
         return value(arrays, point, tau + 0.3 * s * h)
 
-    slopes, by_tau = gradient(arrays, at, tau)
+    slopes, by_tau = gradient(arrays, base, tau)
     got = sum(np.vdot(slopes[n], along[n]) for n in FIELDS) + 0.3 * by_tau
     want = (step(1) - step(-1)) / (2 * h)
     np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-8)
@@ -159,8 +159,8 @@ def test_derivatives_are_finite_where_norms_vanish(still, tau):
         "no speed": ("obj_vel",),
         "one place": ("obj_pos", "robot_pos", "points", "forces", "obj_vel"),
     }[still]
-    at = {n: x * (n not in zero) for n, x in leaves(arrays).items()}
-    for leaf in jax.tree.leaves(gradient(arrays, at, jnp.array(tau))):
+    leaf_arrays = {n: x * (n not in zero) for n, x in leaves(arrays).items()}
+    for leaf in jax.tree.leaves(gradient(arrays, leaf_arrays, jnp.array(tau))):
         assert np.isfinite(leaf).all()
 
 
@@ -226,7 +226,7 @@ BY_BODY = [(n, True) for n in ("contact", "timeout", "grasp", "stop_force")]
 )
 def test_rows_are_sound(name, from_body):
     """Rows <= 0 on a random trace: the exact event is as they say, in either order."""
-    said = {"robustness": 0, "avoidance": 0}
+    satisfied = {"robustness": 0, "avoidance": 0}
     true = 0
     params = {**NEAR, "take_from_body": from_body, "order": SOUND[name]}
     for trace, arrays in traces(TRACES, near=True):
@@ -243,14 +243,14 @@ def test_rows_are_sound(name, from_body):
                     continue
                 rows = getattr(events[name], side)(arrays, tau)
                 if (rows <= 0).all():
-                    said[side] += tau == 0.003
+                    satisfied[side] += tau == 0.003
                     assert wrong not in states, (side, tau)
     if name in ("grasp", "stop_force"):
-        assert 0 < said["robustness"] <= true < TRACES
+        assert 0 < satisfied["robustness"] <= true < TRACES
     else:
         # at a low temperature the rows say nearly all that is true
-        assert said["robustness"] >= 0.8 * true - 1, (said, true)
-        assert said["avoidance"] >= 0.8 * (TRACES - true) - 2, (said, true)
+        assert satisfied["robustness"] >= 0.8 * true - 1, (satisfied, true)
+        assert satisfied["avoidance"] >= 0.8 * (TRACES - true) - 2, (satisfied, true)
 
 
 def test_rows_are_near_the_exact_margins():
@@ -298,8 +298,8 @@ def test_distances_stand_for_forces():
     """Signed distances decide who touches: the same events as by forces."""
     trace = rostok.Trace(**hand_trace(contacts=squeeze(range(8, 61))))
     by_force = rostok.trace_arrays(trace)
-    seen = by_force.incidence.max(1, initial=0.0)
-    by_distance = replace(by_force, distances=np.where(seen > 0, -0.004, 0.03))
+    touches = by_force.incidence.max(1, initial=0.0)
+    by_distance = replace(by_force, distances=np.where(touches > 0, -0.004, 0.03))
     params = {**PARAMS, "force_test_time": 0.05}
     events = events_of(params)
     runs = [

@@ -188,9 +188,9 @@ def visits(n: int, T: int, press: bool) -> np.ndarray:
     for path in x:
         for _ in range(rng.integers(3)):
             start, stay = rng.integers(T), rng.integers(1, T + 1)
-            at = np.add(BELOW if rng.random() < 0.7 else TILTED, 0.0)
-            at[:2] += rng.uniform(-0.1, 0.1, 2) * (rng.random() < 0.5)
-            path[start : start + stay, :4] = at
+            pose = np.add(BELOW if rng.random() < 0.7 else TILTED, 0.0)
+            pose[:2] += rng.uniform(-0.1, 0.1, 2) * (rng.random() < 0.5)
+            path[start : start + stay, :4] = pose
         if press and rng.random() < 0.7:
             start, stay = rng.integers(T), rng.integers(4, 8)
             path[start : start + stay, 4:] = NEAR

@@ -15,11 +15,11 @@ def table(C: pw.Config, **abilities) -> None:
     C.add_object("table", top, pose=[0, 0, 0.38, *UNIT], abilities=abilities)
 
 
-def histories(C, solution, **given):
+def histories(C, solution, **options):
     """Yield roll-outs with one step for each slice, and with steps of 1/30 s."""
     tau = float(solution.tau[0])
-    yield logic.rollout(C, solution.path, tau, **given)
-    yield logic.rollout(C, *logic.resample(C, solution.path, tau), **given)
+    yield logic.rollout(C, solution.path, tau, **options)
+    yield logic.rollout(C, *logic.resample(C, solution.path, tau), **options)
 
 
 def test_a_steak_is_cooked_and_not_burnt():
@@ -38,8 +38,8 @@ def test_a_steak_is_cooked_and_not_burnt():
     komo = pw.KOMO(C, phases=2, slices_per_phase=10, k_order=1, duration_per_phase=5.0)
     komo.add_control_objective(order=1, scale=0.1)
     komo.add_mode_switch([1.0], "stable", ["hand", "steak"])
-    held = dict(target=[0, 0, 0.05], scale=10)
-    komo.add_objective([1.0], FS.positionDiff, ["hand", "steak"], OT.eq, **held)
+    grasp = dict(target=[0, 0, 0.05], scale=10)
+    komo.add_objective([1.0], FS.positionDiff, ["hand", "steak"], OT.eq, **grasp)
     goal = logic.Cooked("steak") & ~logic.Burnt("steak")
     komo.add(goal)
     served = dict(target=[-0.4, -0.1, 0.41], scale=10)
@@ -72,8 +72,8 @@ def test_a_stained_table_is_wiped():
     komo = pw.KOMO(C, phases=2, slices_per_phase=8, k_order=1, duration_per_phase=2.0)
     komo.add_control_objective(order=1, scale=0.1)
     komo.add_mode_switch([1.0], "stable", ["hand", "sponge"])
-    held = dict(target=[0, 0, 0.05], scale=10)
-    komo.add_objective([1.0], FS.positionDiff, ["hand", "sponge"], OT.eq, **held)
+    grasp = dict(target=[0, 0, 0.05], scale=10)
+    komo.add_objective([1.0], FS.positionDiff, ["hand", "sponge"], OT.eq, **grasp)
     komo.add(~logic.Stained("table"), times=[1.1, 2.0])
     komo.add_objective([1.0, 2.0], FS.collisionRows, ["sponge", "table"], OT.ineq)
     solution = komo.solve(progress=False)

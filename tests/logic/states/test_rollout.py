@@ -74,10 +74,10 @@ def test_a_path_in_pieces_is_one_path():
         [flight(*rng.normal(0, 0.15, (90, 3))), rng.uniform(0, 0.2, (90, 1))], 1
     )
     path[20:26, -1] = 0.0
-    given = dict(fingers="finger", droplets="straight down")
-    whole = logic.rollout(C, path, **given)
+    options = dict(fingers="finger", droplets="straight down")
+    whole = logic.rollout(C, path, **options)
     for part in (path[:23], path[23:24], path[24:]):
-        last = logic.rollout(C, part, **given)
+        last = logic.rollout(C, part, **options)
         C.states = logic.states_at(last, -1)
     for name, state in logic.states_at(whole, -1).items():
         assert repr(state) == repr(logic.states_at(last, -1)[name])
@@ -186,11 +186,11 @@ def test_an_oven_is_not_inside_itself_and_holds_what_hangs_on_it():
 def test_a_finger_switches_the_microwave_on():
     C = oven()
     button = C.pose("button")[:3]
-    there, away = C.coordinates("finger")[:3], np.array([0.11, 0, 0])
+    columns, away = C.coordinates("finger")[:3], np.array([0.11, 0, 0])
     path = np.tile(C.q, (40, 1))
-    path[:, there] = button + away
-    path[5:12, there] = button + 0.9 * away
-    path[20:25, there] = button
+    path[:, columns] = button + away
+    path[5:12, columns] = button + 0.9 * away
+    path[20:25, columns] = button
     history = logic.rollout(C, path, fingers=["finger"])
     on = history["microwave"].toggled_on
     assert on.tolist() == [9 <= k < 24 for k in range(40)]
@@ -288,10 +288,10 @@ def test_a_cloth_wipes_dust_from_below_it():
     path = swipe()
     history = logic.rollout(C, path)
     row = np.linspace(-0.19, 0.19, 20)
-    gone = [(np.abs(path[: k + 1, :1] - 0.4 - row) <= 0.02).any(0) for k in range(40)]
-    assert history["table"].dust.active.tolist() == (~np.array(gone)).tolist()
+    wiped = [(np.abs(path[: k + 1, :1] - 0.4 - row) <= 0.02).any(0) for k in range(40)]
+    assert history["table"].dust.active.tolist() == (~np.array(wiped)).tolist()
     dusty = logic.Dusty("table").holds_along(C, history)
-    assert dusty.tolist() == [20 - g.sum() > 10 for g in gone]
+    assert dusty.tolist() == [20 - g.sum() > 10 for g in wiped]
     assert not dusty[-1] and dusty[0]
 
 

@@ -60,16 +60,16 @@ def dwelling(n: int, T: int) -> np.ndarray:
     return x + rng.uniform(-0.13, 0.13, x.shape)
 
 
-def rolled(C: pw.Config, path: np.ndarray, tau: float, n: int, **given):
+def rolled(C: pw.Config, path: np.ndarray, tau: float, n: int, **options):
     """States after each slice, by steps of one slice and by n in each."""
-    yield logic.rollout(C, path, tau, **given)
+    yield logic.rollout(C, path, tau, **options)
     finer, step = logic.resample(C, path, tau, tau / n)
     assert len(finer) == n * len(path)
-    history = logic.rollout(C, finer, step, **given)
+    history = logic.rollout(C, finer, step, **options)
     yield {k: jax.tree.map(lambda x: x[n - 1 :: n], s) for k, s in history.items()}
 
 
-def check(C, statement, paths, tau, holds, least, many, **given) -> None:
+def check(C, statement, paths, tau, holds, least, many, **options) -> None:
     """Sound on paths that meet the rows of some way; `least` of them do.
 
     `holds(history)` is the truth at the end, from states after each slice.
@@ -79,7 +79,7 @@ def check(C, statement, paths, tau, holds, least, many, **given) -> None:
     chosen = np.flatnonzero(met)
     count, n = (20, 5) if many else (3, 3)
     for path in paths[chosen[:: -(-len(chosen) // count)]]:
-        for history in rolled(C, path, tau, n, **given):
+        for history in rolled(C, path, tau, n, **options):
             assert holds(history)
 
 

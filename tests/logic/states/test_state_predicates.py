@@ -32,8 +32,8 @@ def world(**options) -> pw.Config:
     return C
 
 
-def dirt(left, count=20) -> Particles:
-    return Particles(np.zeros((count, 3)), np.arange(count) < left)
+def dirt(active, count=20) -> Particles:
+    return Particles(np.zeros((count, 3)), np.arange(count) < active)
 
 
 DUST, STAIN = (partial(logic.Covered, substance=s) for s in ("dust", "stain"))
@@ -103,11 +103,11 @@ def test_truth_and_reason(kind, options, state, truth, sentence):
     assert sentence in predicate.explain(C)
 
 
-@pytest.mark.parametrize("semantics, left", [("igibson", 15), ("document", 10)])
+@pytest.mark.parametrize("semantics, most", [("igibson", 15), ("document", 10)])
 @pytest.mark.parametrize("kind, field", [(logic.Dusty, "dust")])
-def test_floors_are_dusty_above_three_quarters(kind, field, semantics, left):
+def test_floors_are_dusty_above_three_quarters(kind, field, semantics, most):
     C = world(category="floor.n.01")
-    for count, truth in ((left, False), (left + 1, True)):
+    for count, truth in ((most, False), (most + 1, True)):
         C.set_state("thing", **{field: dirt(count)})
         assert kind("thing", semantics=semantics).holds(C) is truth
 
@@ -297,7 +297,7 @@ def test_inside_and_open():
 
 
 @pytest.mark.parametrize(
-    "at, truth",
+    "position, truth",
     [
         ([0, 0, 0.1], True),
         ([0.19, 0, 0.1], True),
@@ -306,7 +306,7 @@ def test_inside_and_open():
         ([0, 0, 0.005], True),
     ],
 )
-def test_inside_an_open_box(at, truth):
+def test_inside_an_open_box(position, truth):
     C = pw.Config()
     walls = [
         (pw.Box([0.4, 0.4, 0.01]), [0, 0, 0.005, *UNIT]),
@@ -316,5 +316,5 @@ def test_inside_an_open_box(at, truth):
         (pw.Box([0.4, 0.01, 0.2]), [0, 0.2, 0.1, *UNIT]),
     ]
     C.add_object("box", walls)
-    C.add_object("ball", [(pw.Sphere(0.02), None)], pose=[*at, *UNIT])
+    C.add_object("ball", [(pw.Sphere(0.02), None)], pose=[*position, *UNIT])
     assert logic.InsideOf("ball", "box", **IGIBSON).holds(C) is truth

@@ -46,7 +46,7 @@ def constant(points, t) -> np.ndarray:
 def in_range(case, t) -> np.ndarray:
     """Return which sources of a case are active and in range (T, sources)."""
     p = linear(case["object_position"], t)
-    found = np.zeros((len(t), len(case["sources"])), bool)
+    in_range_of = np.zeros((len(t), len(case["sources"])), bool)
     for s, source in enumerate(case["sources"]):
         active = is_source_active(
             constant(source.get("toggled"), t),
@@ -59,8 +59,8 @@ def in_range(case, t) -> np.ndarray:
         else:
             away = np.linalg.norm(p - linear(source["position"], t), axis=-1)
             near = away <= source.get("distance_threshold", 0.2)
-        found[:, s] = active & near
-    return found
+        in_range_of[:, s] = active & near
+    return in_range_of
 
 
 @pytest.mark.parametrize("case", series("temperature"))
@@ -94,12 +94,12 @@ def test_temperature(case):
 
 @pytest.mark.parametrize("case", series("toggle"))
 def test_toggle(case):
-    found = toggle_history(
+    toggled = toggle_history(
         np.array(case["min_finger_distance"]),
         threshold=case["threshold"],
         steps=case["steps_needed"],
     )
-    assert found.tolist() == case["expected"]
+    assert toggled.tolist() == case["expected"]
 
 
 @pytest.mark.parametrize("case", series("soaked"))
@@ -126,13 +126,13 @@ def test_dirt(case):
         np.array(case["tool_half_extents"]),
     )
     particles = np.array(case["particles"])
-    active, found = np.ones(len(particles), bool), []
+    active, dirty = np.ones(len(particles), bool), []
     for k in range(case["steps"]):
         wet = case["dirt"] == "dusty" or case["tool_soaked"][k]
         box = center[k] - half, center[k] + half
         active = wipe_step(active, particles, *box, case["touching"][k] and wet)
-        found.append(bool(is_dirty(active, 0.75 if case["floor"] else 0.5)))
-    assert found == case["expected"]
+        dirty.append(bool(is_dirty(active, 0.75 if case["floor"] else 0.5)))
+    assert dirty == case["expected"]
     assert active.sum() == case["remaining_final"]
 
 
@@ -142,11 +142,11 @@ def test_sliced(case):
         np.array(case["normal_force"], float),
         np.array(case["blade_link_contact"]),
     )
-    sliced, found = False, []
+    sliced, states = False, []
     for f, b in zip(force, blade, strict=True):
         sliced = slice_step(sliced, np.array([f]), np.array([b]), case["slice_force"])
-        found.append(sliced)
-    assert found == case["expected"]
+        states.append(sliced)
+    assert states == case["expected"]
 
 
 @pytest.mark.parametrize("case", series("water_stream"))
@@ -252,8 +252,8 @@ def test_dirt_by_hand():
     assert not is_dirty(np.arange(20) < 15, 0.75) and is_dirty(np.arange(20) < 16, 0.75)
     corner = np.array([[0.0, 0, 0], [1.0, 1, 1], [1.0, 1, 1.001]])
     box = np.zeros(3), np.ones(3)
-    left = wipe_step(np.ones(3, bool), corner, *box, True)
-    assert left.tolist() == [False, False, True]
+    remaining = wipe_step(np.ones(3, bool), corner, *box, True)
+    assert remaining.tolist() == [False, False, True]
 
 
 def test_a_blade_needs_more_than_the_force():

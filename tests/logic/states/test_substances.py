@@ -21,8 +21,8 @@ def world() -> pw.Config:
     return C
 
 
-def specks(left: int, count: int = 25) -> Particles:
-    return Particles(np.zeros((count, 3)), np.arange(count) < left)
+def specks(active: int, count: int = 25) -> Particles:
+    return Particles(np.zeros((count, 3)), np.arange(count) < active)
 
 
 COVERED = {
@@ -166,8 +166,8 @@ def test_what_a_tool_removes(case):
     C.set_state("board", covering={substance: speck})
     C.set_state("pad", wetness=wetness)
     history = logic.rollout(C, np.zeros((2, 1)))
-    left = history["board"].covering[substance].active
-    assert left.tolist() == [[not WIPED[case]]] * 2
+    active = history["board"].covering[substance].active
+    assert active.tolist() == [[not WIPED[case]]] * 2
     # What covers a tool is not wiped off by itself.
     assert history["pad"].covering.keys() == {"dust", "stain"}
 

@@ -5,7 +5,11 @@ import pytest
 
 import posewise as pw
 from posewise import logic
-from posewise.logic.motion.places import EDGE, MAX_PLACES, find_places
+from posewise.logic.motion.goal_poses import (
+    EDGE_DISTANCE,
+    MAX_GOAL_POSES,
+    find_goal_poses,
+)
 
 TABLE, BLOCK = [0.3, 0.2, 0.1], [0.04, 0.05, 0.06]
 
@@ -29,8 +33,8 @@ def test_places_hold_and_differ(inside):
     C = world(cavity=inside)
     kind = logic.InsideOf if inside else logic.OnTopOf
     predicate = kind("block", "table") & logic.InContactWith("block", "table")
-    poses = find_places(C, "robot", "block", predicate, seed=0)
-    assert len(poses) == MAX_PLACES
+    poses = find_goal_poses(C, "robot", "block", predicate, seed=0)
+    assert len(poses) == MAX_GOAL_POSES
     points = np.array(poses)[:, :2]
     for pose in poses:
         C.set_pose("block", pose)
@@ -41,17 +45,19 @@ def test_places_hold_and_differ(inside):
 
 
 def test_places_are_not_at_an_edge():
-    poses = find_places(world(), "robot", "block", logic.OnTopOf("block", "table"), 0)
-    room = np.array(TABLE[:2]) / 2 - EDGE
+    poses = find_goal_poses(
+        world(), "robot", "block", logic.OnTopOf("block", "table"), 0
+    )
+    room = np.array(TABLE[:2]) / 2 - EDGE_DISTANCE
     assert (np.abs(np.array(poses)[:, :2]) <= room + 1e-9).all()
 
 
 def test_a_narrow_ledge_is_better_than_no_place():
     C = world()
-    C.set_shape("table", pw.Box([0.3, EDGE, 0.1]))
+    C.set_shape("table", pw.Box([0.3, EDGE_DISTANCE, 0.1]))
     C.set_pose("table", [0, 0, 0.05, 1, 0, 0, 0])
     predicate = logic.OnTopOf("block", "table")
-    poses = find_places(C, "robot", "block", predicate, 0)
+    poses = find_goal_poses(C, "robot", "block", predicate, 0)
     assert poses
     C.set_pose("block", poses[0])
     assert predicate.holds(C)

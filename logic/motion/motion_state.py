@@ -1,4 +1,4 @@
-"""Situations: the world between two steps, and what the hands hold."""
+"""States of a motion: the world between two steps, and what the hands hold."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -13,14 +13,14 @@ from posewise.robots.kinematics.transforms import pose_inverse, pose_multiply
 from posewise.robots.typing import FrameName
 
 from ..formulas.predicate import Predicate
-from .course import Course
+from .course import HandCourse
 from .grasp import Grasp
 from .hand import Hand
 from .keyframes import KEYFRAME_MARGIN, TouchingPairs
 from .planning_world import planning_world
 from .robot import Robot
 
-NEAR = 1.2 * KEYFRAME_MARGIN
+RESTING_DISTANCE = 1.2 * KEYFRAME_MARGIN
 """Distance of what rests on or beside something up to which it may touch it [m]."""
 
 
@@ -31,12 +31,12 @@ class Grip:
     hand: Hand
     obj: FrameName
     grasp: Grasp
-    rest: Float[np.ndarray, "7"]
+    rest_pose: Float[np.ndarray, "7"]
     """World pose in which the object rested before."""
 
 
 @dataclass(frozen=True, eq=False)
-class Situation:
+class MotionState:
     """A world in which a robot has done some steps.
 
     Only the robot's joints move; other joints are locked.
@@ -58,7 +58,7 @@ class Situation:
         """Number of frames of the largest object that is held in any step."""
         return max((len(self.world.subtree(obj)) for obj in self.movable), default=0)
 
-    def planning_world(self, course: Course | None = None) -> Config:
+    def planning_world(self, course: HandCourse | None = None) -> Config:
         """Return the world for problems of paths and keyframes.
 
         Args:
@@ -66,37 +66,37 @@ class Situation:
         """
         return planning_world(self.world, self.robot, self.movable, self.places, course)
 
-    def at(self, q: Float[np.ndarray, " nq"]) -> "Situation":
-        """Return the situation after the robot has moved."""
+    def at(self, q: Float[np.ndarray, " nq"]) -> "MotionState":
+        """Return the state after the robot has moved."""
         world = self.world.copy()
         world.q = q
         return replace(self, world=world)
 
-    def with_world(self, world: Config) -> "Situation":
-        """Return the situation in another state of the world."""
+    def with_world(self, world: Config) -> "MotionState":
+        """Return the motion state with another world."""
         return replace(self, world=world)
 
-    def with_joint(self, joint: str, value: float) -> "Situation":
-        """Return the situation with another value of a joint that is not moved."""
+    def with_joint(self, joint: str, value: float) -> "MotionState":
+        """Return the state with another value of a joint that is not moved."""
         world = self.world.copy()
         world.set_joint(joint, value)
         return replace(self, world=world)
 
-    def carrying(self, hand: Hand, frame: FrameName) -> "Situation":
-        """Return the situation with a part of an object attached to a hand."""
+    def carrying(self, hand: Hand, frame: FrameName) -> "MotionState":
+        """Return the state with a part of an object attached to a hand."""
         world = self.world.copy()
         world.attach(hand.link, frame)
         return replace(self, world=world)
 
-    def grasped(self, hand: Hand, obj: FrameName, grasp: Grasp) -> "Situation":
-        """Return the situation after a hand has closed on an object."""
-        world, rest = self.world.copy(), self.world.pose(obj)
+    def grasped(self, hand: Hand, obj: FrameName, grasp: Grasp) -> "MotionState":
+        """Return the state after a hand has closed on an object."""
+        world, rest_pose = self.world.copy(), self.world.pose(obj)
         world.attach(hand.link, obj)
-        grip = Grip(hand, obj, grasp, rest)
+        grip = Grip(hand, obj, grasp, rest_pose)
         return replace(self, world=world, grips={**self.grips, hand.link: grip})
 
-    def released(self, hand: Hand) -> "Situation":
-        """Return the situation after a hand has let go of what it held."""
+    def released(self, hand: Hand) -> "MotionState":
+        """Return the state after a hand has let go of what it held."""
         world = self.world.copy()
         obj = self.grips[hand.link].obj
         world.detach(obj)
@@ -121,19 +121,19 @@ class Situation:
     def near_pairs(self, obj: FrameName) -> TouchingPairs:
         """Return the pairs of an object's parts with what it rests on or beside."""
         C = self.world
-        own = set(map(C.index, C.subtree(obj)))
-        robot = set(map(C.index, C.subtree(self.robot.root))) - own
+        members = set(map(C.index, C.subtree(obj)))
+        robot = set(map(C.index, C.subtree(self.robot.root))) - members
         others = [
             i
             for i, frame in enumerate(C.frames)
-            if i not in own | robot and frame.contact and _is_solid(C, i)
+            if i not in members | robot and frame.contact and _is_solid(C, i)
         ]
-        pairs = np.array([(a, b) for a in own for b in others if _is_solid(C, a)])
+        pairs = np.array([(a, b) for a in members for b in others if _is_solid(C, a)])
         if not len(pairs):
             return ()
-        found = C.contacts(np.sort(pairs, 1), NEAR)
+        contacts = C.contacts(np.sort(pairs, 1), RESTING_DISTANCE)
         names = C.frame_names
-        near = (np.sort(pairs, 1)[k] for k in found)
+        near = (np.sort(pairs, 1)[k] for k in contacts)
         return tuple((names[a], names[b]) for a, b in near)
 
 

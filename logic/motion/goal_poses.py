@@ -21,23 +21,27 @@ from ..geometry.frame_groups import are_within_at, find_object
 from ..planning.dnf_search import branches, object_names
 from ..predicates.support import OnTopOf
 
-ROUNDS = 3
+SAMPLING_ROUNDS = 3
 """Number of times that surfaces are sampled, in all orientations; the first that finds
-poses is the last."""
-MAX_PLACES = 32
+poses is the last, and after more of them fewer placements have to be optimised."""
+MAX_GOAL_POSES = 32
 """Number of poses that are kept, spread out. With fewer a hand fits at none of them now
 and then, with more each grasp is checked longer."""
 TURN_DISTANCE = 0.1
-"""Distance that counts as much as a turn by half when poses are spread out [m]."""
+"""Distance that counts as much as a turn by half when poses are spread out [m]; with a
+larger one they differ more in orientation, and less in position."""
 MAX_BRANCHES = 4
-"""Number of alternatives of a formula that are tried."""
-EDGE = 0.015
-"""Least distance of a centre of mass from the edge of what is below it [m]."""
-STARTS = 24
-"""Number of starts of an optimised placement."""
+"""Number of alternatives of a formula that are tried; more take longer where none can
+hold."""
+EDGE_DISTANCE = 0.015
+"""Least distance of a centre of mass from the edge of what is below it [m]; nearer ones
+are taken only where there are no others."""
+PLACEMENT_STARTS = 24
+"""Number of starts of an optimised placement; more find rare poses more often, and take
+longer."""
 
 
-def find_places(
+def find_goal_poses(
     C: Config, robot: FrameName, obj: FrameName, predicate: Predicate, seed: int
 ) -> list[Float[np.ndarray, "7"]]:
     """Return poses of an object, turned about the vertical, in which a predicate holds.
@@ -58,7 +62,7 @@ def find_places(
     # Places at an edge hold by the rules, but tip over when they are touched.
     for branch, is_steady in product(list(chosen), (True, False)):
         literals = [p for p in branch.literals if obj in object_names(p)]
-        for k in range(ROUNDS):
+        for k in range(SAMPLING_ROUNDS):
             candidates = PlacementCandidates(world, obj, (), (robot,))
             rng = np.random.default_rng(seed + k)
             poses = np.array([*candidates.poses(literals, rng, False)]).reshape(-1, 7)
@@ -83,7 +87,7 @@ def _spread(
     chosen: list[Float[np.ndarray, "7"]] = []
     # Of each pose from the chosen ones; below 0 once it was tried.
     distance = np.full(len(poses), np.inf)
-    while len(chosen) < MAX_PLACES and (distance >= 0).any():
+    while len(chosen) < MAX_GOAL_POSES and (distance >= 0).any():
         k = int(distance.argmax())
         distance[k] = -1.0
         if holds(poses[k]):
@@ -110,14 +114,12 @@ def _are_steady(
 ) -> Bool[np.ndarray, " n"]:
     """Return at which poses an object stays on what it stands on, moved a little."""
     others = {n for p in literals for n in object_names(p)} - {obj}
+    shifts = np.zeros((4, 7))
+    shifts[:, :2] = EDGE_DISTANCE * np.array([(1, 0), (-1, 0), (0, 1), (0, -1)])
     steady = np.ones(len(poses), bool)
     for other in others:
         steady &= ~_stands_on(C, obj, other, poses) | np.all(
-            [
-                _stands_on(C, obj, other, poses + [x, y, 0, 0, 0, 0, 0])
-                for x, y in ((EDGE, 0), (-EDGE, 0), (0, EDGE), (0, -EDGE))
-            ],
-            axis=0,
+            [_stands_on(C, obj, other, poses + shift) for shift in shifts], axis=0
         )
     return steady
 
@@ -138,7 +140,7 @@ def _optimised(
     """Yield poses that the solver finds, in any orientation."""
     try:
         placements = solve_placement(
-            C, [predicate], [obj], starts=STARTS, seed=seed, progress=False
+            C, [predicate], [obj], starts=PLACEMENT_STARTS, seed=seed, progress=False
         )
     except PredicateError:
         return

@@ -8,42 +8,43 @@ from posewise.objectives.solve.stops import pass_on_stop
 
 from .keyframes import MARGIN, SELF_MARGIN
 from .manoeuvre import Blocked, follow
+from .motion_state import MotionState
 from .outcome import Outcome
-from .segment import Leg, Segment
-from .situation import Situation
-from .steps import Until
+from .segment import Leg, MotionSegment
+from .step_types import Until
 
-STARTS = 8
-"""Number of starts of the search for a configuration in which the predicate holds."""
+NUM_STARTS = 8
+"""Number of starts of the search for a configuration in which the predicate holds; more
+find one more often, and take longer where there is none."""
 
 
-def until(
-    situation: Situation, step: Until, number: int, seed: int
+def move_until(
+    state: MotionState, step: Until, number: int, seed: int
 ) -> Iterator[Outcome | Blocked]:
     """Yield the way to a configuration in which a predicate holds.
 
     Args:
-        situation: before.
+        state: before.
         step: the step.
         number: of the step.
         seed: of starts and paths.
     """
-    predicate, after = step.predicate, situation
-    segments: tuple[Segment, ...] = ()
-    if not predicate.holds(situation.world):
-        X = situation.planning_world()
+    predicate, after = step.predicate, state
+    segments: tuple[MotionSegment, ...] = ()
+    if not predicate.holds(state.world):
+        X = state.planning_world()
         komo = KOMO(X)
         komo.add_control_objective(0, 0.1, target=X.q - X.home)
         komo.add(predicate)
         komo.avoid_collisions(MARGIN, SELF_MARGIN)
-        solution = komo.solve(seed, STARTS, progress=False)
+        solution = komo.solve(seed, NUM_STARTS, progress=False)
         pass_on_stop([solution])
         if not solution.feasible:
             yield Blocked(f"No configuration was found: {solution.message}")
             return
         try:
             legs = [Leg("move", solution.q)]
-            segments, after = follow(situation, number, legs, seed)
+            segments, after = follow(state, number, legs, seed)
         except Blocked as blocked:
             yield blocked
             return
