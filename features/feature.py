@@ -30,10 +30,10 @@ from .bound_feature import (
     compiled_linearization,
     infer_dim,
 )
-from .custom_symbol import CustomSymbol, custom_symbol, traced_symbol
 from .errors import FeatureError
 from .evaluate import evaluate_symbol, make_quaternions_continuous
-from .function_params import FunctionParams
+from .functions.custom_symbol import CustomSymbol, custom_symbol, traced_symbol
+from .functions.function_params import FunctionParams
 from .linearized_feature import FeatureInputs
 from .quaternion_targets import unit_target
 from .scaling import apply_scale_and_target

@@ -15,8 +15,7 @@ from .event_loop import SimulationResult
 from .smooth_events import SmoothResult
 
 ZERO_REWARD_TOLERANCE = 1e-3
-"""Largest magnitude of a total [1] that rostok treats as zero; larger ones are returned
-as they are."""
+"""Largest magnitude of a total [1] that rostok treats as zero; larger ones are kept."""
 ZERO_REWARD_LEVEL = 0.02
 """Reward [1] that rostok returns instead of a total of zero, so that such a run differs
 from one without a reward."""

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.compilation.capacity import make_tables
-from posewise.features.custom_symbol import CustomSymbol, tracing_once
+from posewise.features.functions.custom_symbol import CustomSymbol, tracing_once
 from posewise.robots.config import Config
 from posewise.robots.contact.world_scale import WorldScale
 from posewise.robots.kinematics.manifold import integrate

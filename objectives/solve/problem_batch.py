@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import PyTree
 
 from posewise.compilation.capacity import make_tables
-from posewise.features.custom_symbol import tracing_once
+from posewise.features.functions.custom_symbol import tracing_once
 from posewise.features.quaternion_targets import unit_target
 from posewise.robots.validation import float_array, require_finite
 

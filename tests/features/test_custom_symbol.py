@@ -13,8 +13,8 @@ import pytest
 import posewise as pw
 from posewise import OT
 from posewise.compilation import traced_function
-from posewise.features.custom_symbol import custom_symbol, traced_symbol
 from posewise.features.errors import FeatureError
+from posewise.features.functions.custom_symbol import custom_symbol, traced_symbol
 from posewise.features.symbol import Pose
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*reads numbers that have changed")

@@ -15,16 +15,11 @@ import jax.numpy as jnp
 from posewise.compilation.traced_function import TracedFunction, trace_function
 from posewise.robots.errors import ConfigError, ProblemWarning
 
-from .errors import FeatureError
-from .function_params import (
-    FunctionOfLeaves,
-    FunctionOfTree,
-    FunctionParams,
-    leaf_name,
-)
-from .symbol import Arrays, Pose, Symbol
-from .symbol_kinds import PoseSymbol
-from .typing import PoseFunction
+from ..errors import FeatureError
+from ..symbol import Arrays, Pose, Symbol
+from ..symbol_kinds import PoseSymbol
+from ..typing import PoseFunction
+from .function_params import FunctionOfLeaves, FunctionOfTree, FunctionParams, leaf_name
 
 _SYMBOLS: WeakValueDictionary[tuple[TracedFunction, str], PoseSymbol] = (
     WeakValueDictionary()

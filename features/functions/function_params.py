@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
-from .errors import FeatureError
-from .symbol import Arrays
+from ..errors import FeatureError
+from ..symbol import Arrays
 
 
 def leaf_name(index: int) -> str:

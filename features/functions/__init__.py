@@ -1,0 +1,1 @@
+"""Functions of users as features: their traces, and their params."""
