@@ -68,8 +68,17 @@ from .typing import (
 from .validation import CONVERSION_ERRORS, number
 from .visual.visible_shapes import visible_tree
 from .world import edit
-from .world.add import JointOptions, add_frame, append_model
-from .world.argument_parsing import finite_vector, numbers_key, parse_part
+from .world.add import add_frame, append_model
+from .world.argument_parsing import (
+    JointOptions,
+    check_attributes,
+    finite_vector,
+    numbers_key,
+    parse_body,
+    parse_joint,
+    parse_part,
+    parse_pose,
+)
 from .world.fit_collisions import CollisionFit, fit_collisions
 from .world.fixed_links import warn_if_link_was_moved
 from .world.frame import Frame, FrameFields, Joint, Model
@@ -247,20 +256,25 @@ class Config:
         Raises:
             ConfigError: for an argument that does not fit.
         """
-        self._tree = add_frame(
-            self._tree,
+        check_attributes(name, attributes)
+        frame = Frame(
             name,
-            parent,
-            position=position,
-            quaternion=quaternion,
-            pose=pose,
-            joint=JointOptions(joint, axis, limits, q, mimic, multiplier, offset),
-            shape=shape,
-            color=color,
-            contact=contact,
-            mass=mass,
+            None,
+            parse_pose(f"frame {name!r}", position, quaternion, pose),
+            parse_joint(
+                name,
+                joint,
+                q,
+                axis=axis,
+                limits=limits,
+                mimic=mimic,
+                multiplier=multiplier,
+                offset=offset,
+            ),
+            *parse_body(name, shape, color, contact, mass),
             attributes=attributes,
         )
+        self._tree = add_frame(self._tree, frame, parent)
         return self.frames[-1]
 
     def add_file(
@@ -826,12 +840,7 @@ class Config:
         self,
         frame: FrameName,
         joint: JointTypeName | None,
-        *,
-        axis: VectorLike | None = None,
-        limits: MatrixLike | VectorLike | None = None,
-        mimic: str | None = None,
-        multiplier: float = 1.0,
-        offset: float = 0.0,
+        **options: Unpack[JointOptions],
     ) -> None:
         """Put a frame on another joint (None: fix it), where it stands.
 
@@ -841,25 +850,13 @@ class Config:
         Args:
             frame: the frame.
             joint: a joint type's name, or None.
-            axis: see `add_frame`.
-            limits: see `add_frame`.
-            mimic: see `add_frame`.
-            multiplier: see `add_frame`.
-            offset: see `add_frame`.
+            **options: `axis`, `limits`, `mimic`, `multiplier` and `offset`, as for
+                `add_frame`.
 
         Raises:
             ConfigError: for an argument that does not fit.
         """
-        self._tree = edit.set_joint_type(
-            self._tree,
-            frame,
-            joint,
-            axis=axis,
-            limits=limits,
-            mimic=mimic,
-            multiplier=multiplier,
-            offset=offset,
-        )
+        self._tree = edit.set_joint_type(self._tree, frame, joint, **options)
 
     def set_limits(self, joint: str, limits: MatrixLike | VectorLike | None) -> None:
         """Set a joint's limits (2, dim), lower row first; None: no limits."""

@@ -5,7 +5,7 @@ Every function returns a new tree, or raises and changes nothing.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from ..typing import (
     VectorLike,
 )
 from .argument_parsing import (
+    JointOptions,
     parse_color,
     parse_contact,
     parse_geometries,
@@ -58,9 +59,7 @@ def detach(
 ) -> FrameTree:
     """Put a frame on a joint in the world, at its pose; see `Config.detach`."""
     i = tree.own_index(frame)
-    if joint is None:
-        return _reattach(tree, i, None, tree.pose(i), None)
-    new_joint = parse_joint(tree.frames[i].name, joint, None, None, None)
+    new_joint = parse_joint(tree.frames[i].name, joint)
     return _reattach(tree, i, None, tree.pose(i), new_joint)
 
 
@@ -68,20 +67,13 @@ def set_joint_type(
     tree: FrameTree,
     frame: FrameName,
     joint: JointTypeName | None,
-    *,
-    axis: VectorLike | None,
-    limits: MatrixLike | VectorLike | None,
-    mimic: str | None,
-    multiplier: float,
-    offset: float,
+    **options: Unpack[JointOptions],
 ) -> FrameTree:
     """Put a frame on another joint; see `Config.set_joint_type`."""
     i = tree.own_index(frame)
     old = tree.frames[i]
     pose = _in_parent(tree, i, tree.pose(i))
-    if joint is None:
-        return _reattach(tree, i, old.parent, pose, None)
-    new_joint = parse_joint(old.name, joint, axis, limits, mimic, multiplier, offset)
+    new_joint = parse_joint(old.name, joint, **options)
     return _reattach(tree, i, old.parent, pose, new_joint)
 
 
