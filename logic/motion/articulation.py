@@ -230,10 +230,10 @@ def _why_stuck(C: Config, obj: FrameName, joint: str, value: float) -> str:
     X = C.copy()
     sides = product(*_sides(C, obj, joint))
     pairs = {tuple(sorted(map(X.index, pair))) for pair in sides}
-    solid = sorted(pairs & set(map(tuple, X.collision_indices().tolist())))
+    solid = sorted(pairs & set(map(tuple, X.pairs.indices().tolist())))
     if not solid:
         return ""
-    first, depth = float(C.joint_value(joint)[0]), []
+    first, depth = float(C.joints.value(joint)[0]), []
     for q in np.linspace(first, value, SWEEP_SAMPLES):
         X.set_joint(joint, q)
         contacts = X.contacts(np.array(solid), 0.0).values()
@@ -257,7 +257,7 @@ def _course(C: Config, hand: Hand, joint: str, value: float) -> Course:
     # Before and after the joint, its axis is the same line.
     pose = C.pose(C.frame_names[i])
     along = quat_to_matrix(pose[3:]) @ axis
-    change = value - float(C.joint_value(joint)[0])
+    change = value - float(C.joints.value(joint)[0])
     limits = min(change, 0.0), max(change, 0.0)
     return Course(hand.link, pose[:3], along, moved.type not in SLIDING, limits)
 
@@ -276,7 +276,7 @@ def without_riders(situation: Situation, link: FrameName) -> Situation:
     for obj in set(situation.movable) & set(world.subtree(link)):
         if world.frame(obj).joint is None:
             world.detach(obj)
-    world.select_joints(list(situation.robot.joints))
+    world.joints.select(list(situation.robot.joints))
     return replace(situation, world=world)
 
 

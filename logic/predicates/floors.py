@@ -26,10 +26,11 @@ from .verdict_predicate import SemanticPredicate
 class OnFloor(SemanticPredicate):
     """a touches a floor; for the name of a room, that room's floor, inside of the room.
 
-    The room is the one at the middle of a's bounding box, by `C.rooms`. Its floor is
-    what `Room.floor` or `RoomMap.floor` names; if they name none, every frame or object
-    that is called "floor", has a Plane, or is of a category like "floor.n.01". A name
-    that is not a room's is that of a floor, and contact with it is all that counts.
+    The room is the one at the middle of a's bounding box, by `C.annotations.rooms`. Its
+    floor is what `Room.floor` or `RoomMap.floor` names; if they name none, every frame
+    or object that is called "floor", has a Plane, or is of a category like
+    "floor.n.01". A name that is not a room's is that of a floor, and contact with it is
+    all that counts.
 
     "posewise": a point is in the cell that covers it. "igibson": cells are found by
     truncation (see `RoomMap.room_at`). "document": contact with the room's floor is
@@ -39,7 +40,7 @@ class OnFloor(SemanticPredicate):
 
     Args:
         a: an object or frame with a shape.
-        floor_or_room: a room of `C.rooms`; or an object or frame.
+        floor_or_room: a room of `C.annotations.rooms`; or an object or frame.
         tolerance: see `InContactWith`.
 
     Raises:
@@ -81,8 +82,8 @@ class OnFloor(SemanticPredicate):
         low, high = bounding_box(find_object(C, self._floors(C, room)[0], name))
         size = np.ptp(bounding_box(find_object(C, name)), axis=0)
         box = np.array([[*low[:2], high[2]], [*high[:2], high[2] + size[2]]])
-        if C.rooms is not None and room is not None:
-            around = rooms_region(C.rooms, [room])
+        if C.annotations.rooms is not None and room is not None:
+            around = rooms_region(C.annotations.rooms, [room])
             if around is not None:
                 corners = np.maximum(box[0], around[0]), np.minimum(box[1], around[1])
                 box = np.array(corners)
@@ -90,9 +91,9 @@ class OnFloor(SemanticPredicate):
         return box if is_usable else None
 
     def _floors(self, C: Config, room: Room | None) -> list[str]:
-        if C.rooms is None or room is None:
+        if C.annotations.rooms is None or room is None:
             return [self.floor_or_room]
-        return room_floors(C, C.rooms, room, self.a)
+        return room_floors(C, C.annotations.rooms, room, self.a)
 
     def _contact(self, floor: str) -> InContactWith:
         bound = 0.5 * self.bound

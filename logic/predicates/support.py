@@ -94,7 +94,7 @@ class OnTopOf(SemanticPredicate):
     def doubts(self, C: Config) -> Iterator[str]:
         """Yield a sentence if b moves, but a, which stands on it, does not."""
         mask = C.tree.model.kinematics.dof_mask
-        a, b = (mask[C.solid_parts(name)].any() for name in (self.a, self.b))
+        a, b = (mask[C.pairs.solid_parts(name)].any() for name in (self.a, self.b))
         if b and not a:
             yield (
                 f"OnTopOf({self.a}, {self.b}): {self.b!r} moves, but {self.a!r}, which"

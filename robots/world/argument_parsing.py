@@ -237,7 +237,7 @@ def _has_direction(vector: np.ndarray) -> bool:
 
 
 class JointOptions(TypedDict, total=False):
-    """What a joint has besides its type; see `Config.add_frame`."""
+    """Options of a joint besides its type; see `Config.add_frame`."""
 
     axis: VectorLike | None
     limits: MatrixLike | VectorLike | None
@@ -350,5 +350,5 @@ def refuse_outside(
         raise ConfigError(
             f"{label} is {value[k]:g} at {names[k]!r}, outside of the limits"
             f" [{limits[0, k]:g}, {limits[1, k]:g}]; choose a value within them, or"
-            " change them with set_limits."
+            " change them with joints.set_limits."
         )

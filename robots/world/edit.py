@@ -69,7 +69,7 @@ def set_joint_type(
     joint: JointTypeName | None,
     **options: Unpack[JointOptions],
 ) -> FrameTree:
-    """Put a frame on another joint; see `Config.set_joint_type`."""
+    """Put a frame on another joint; see `Config.joints.set_type`."""
     i = tree.own_index(frame)
     old = tree.frames[i]
     pose = _in_parent(tree, i, tree.pose(i))
@@ -218,7 +218,7 @@ def _with_active(tree: FrameTree, is_active: Callable[[int, Joint], bool]) -> Fr
 def set_limits(
     tree: FrameTree, joint: str, limits: MatrixLike | VectorLike | None
 ) -> FrameTree:
-    """Set a joint's limits (2, dim), lower row first; None: no limits."""
+    """Replace the limits of a joint; None: it has none."""
     i = tree.joint_frame(joint)
     old = joint_of(tree.frames[i])
     bounds = None if limits is None else parse_limits(old.name, old.dim, limits)
@@ -240,7 +240,7 @@ def set_shape(
 
 
 def set_color(tree: FrameTree, frame: FrameName, color: RGBA) -> FrameTree:
-    """Set the colour of all shapes of a frame."""
+    """Replace the colours of a frame's shapes, fitted or not."""
     i = tree.own_index(frame)
     rgba = parse_color(color)
     colored = tree.frames[i]
@@ -258,7 +258,7 @@ def set_contact(tree: FrameTree, frame: FrameName, contact: int) -> FrameTree:
 
 
 def set_mass(tree: FrameTree, frame: FrameName, mass: float) -> FrameTree:
-    """Set a frame's mass [kg]."""
+    """Replace the mass of a frame [kg]."""
     i = tree.own_index(frame)
     return tree.with_properties(i, mass=parse_mass(f"mass of {frame!r}", mass))
 
@@ -266,14 +266,14 @@ def set_mass(tree: FrameTree, frame: FrameName, mass: float) -> FrameTree:
 def set_attributes(
     tree: FrameTree, frame: FrameName, attributes: dict[str, Any]
 ) -> FrameTree:
-    """Add or replace metadata of a frame."""
+    """Merge metadata into that of a frame."""
     i = tree.own_index(frame)
     merged = tree.frames[i].attributes | attributes
     return tree.with_properties(i, attributes=merged)
 
 
 def remove(tree: FrameTree, frame: FrameName) -> tuple[FrameTree, dict[int, int]]:
-    """Remove a frame and everything attached to it.
+    """Remove a subtree.
 
     Returns:
         The new tree, and for each remaining frame its old and its new index.

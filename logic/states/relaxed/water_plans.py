@@ -95,7 +95,7 @@ def usable_taps(C: Config) -> list[WorldObject]:
 
 def is_dripping(C: Config, tap: WorldObject) -> bool:
     """Return whether a water source is on, or just was: one more droplet may fall."""
-    return _is_on(C, tap) or bool(C.states[tap.name].stream.running)
+    return _is_on(C, tap) or bool(C.annotations.states[tap.name].stream.running)
 
 
 def below_tap(name: str, tap: str, k: int) -> tuple[str, str, str, int]:
@@ -121,7 +121,7 @@ def exposures(
     every = sorted({1, _steps_per_slice(tau)})
     if "toggleable" in tap.abilities:
         # Whenever a tap is switched, droplets are this many steps apart at least.
-        left = int(C.states[tap.name].stream.left)
+        left = int(C.annotations.states[tap.name].stream.left)
         apart = [int(np.ceil(DROPLET_PERIOD * n / tau)) + 1 for n in every]
         totals = [
             np.minimum(-(-np.arange(count + 1) * n // d), left)
@@ -148,7 +148,9 @@ def exposures(
 
 
 def _is_on(C: Config, tap: WorldObject) -> bool:
-    return "toggleable" not in tap.abilities or bool(C.states[tap.name].toggled_on)
+    return "toggleable" not in tap.abilities or bool(
+        C.annotations.states[tap.name].toggled_on
+    )
 
 
 def _tap_plans(
@@ -181,9 +183,10 @@ def _tap_plans(
             for s in range(last, begin, -1)
         ]
     if not parts:
-        left = C.states[tap.name].stream.left
+        left = C.annotations.states[tap.name].stream.left
         more = f"stream=Stream(left={needed})"
-        few = f"; {tap.name!r} has {left} left: C.set_state({tap.name!r}, {more})"
+        refill = f"C.annotations.set_state({tap.name!r}, {more})"
+        few = f"; {tap.name!r} has {left} left: {refill}"
         raise PredicateError(
             f"{doing} {goal.name!r} below {tap.name!r} takes {needed} droplets, which"
             f" are not all let go within slices {begin} to {first}, of {tau:g} s"
@@ -320,7 +323,7 @@ def _droplet_counts(
         steps: number of steps in each slice.
         on: whether the tap is on now; otherwise it is switched on in the first slice.
     """
-    stream = C.states[tap.name].stream
+    stream = C.annotations.states[tap.name].stream
     stream = stream if on else replace(stream, running=False)
     released = []
     for _ in range(num_slices * steps):

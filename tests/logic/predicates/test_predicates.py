@@ -58,7 +58,7 @@ def world(case: dict, com: bool = True) -> pw.Config:
             in_rooms=case.get("in_rooms"),
         )
     if "rooms" in case:
-        C.rooms = pw.RoomMap(
+        C.annotations.rooms = pw.RoomMap(
             [pw.Room(**room) for room in case["rooms"]],
             size=case["seg_size"],
             resolution=case["seg_resolution"],
@@ -67,16 +67,16 @@ def world(case: dict, com: bool = True) -> pw.Config:
     if "robot_xy" in case or "robot_position" in case:
         here = case.get("robot_position") or [*case["robot_xy"], 0.0]
         C.add_frame("base", position=here)
-        C.add_agent("robot", base="base")
+        C.annotations.add_agent("robot", base="base")
     if "camera" in case:
         k = case["camera"]
-        C.add_camera(
+        C.annotations.add_camera(
             "eyes",
             pose=[*k["pos"], *k["quat"]],
             vertical_fov=np.deg2rad(k["vertical_fov_deg"]),
             **{n: k[n] for n in ("width", "height", "near", "far")},
         )
-        C.add_agent("robot", base="eyes", camera="eyes")
+        C.annotations.add_agent("robot", base="eyes", camera="eyes")
     if "joints" in case:
         C.add_object("A", [(pw.Box([0.5, 0.5, 0.5]), None)], abilities=openable(case))
         for joint in case["joints"]:

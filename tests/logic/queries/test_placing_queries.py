@@ -29,7 +29,7 @@ def with_cup(x: float = 3.0) -> pw.Config:
 def locked(C: pw.Config, name: str) -> pw.Config:
     """The world as it is for a solver that places that object."""
     world = C.copy()
-    world.select_joints([name])
+    world.joints.select([name])
     return world
 
 
@@ -39,8 +39,8 @@ def test_the_shadow_reaches_and_the_arm_stays():
     world = locked(C, "cup")
     (joints,) = (REACH & CLEAR).add_witnesses(C, world).values()
     assert list(joints) == ARM and REACH.add_witnesses(C, world)
-    assert world.nq == 7 + 3 and world.collision_pairs() == [
-        pair for pair in C.collision_pairs() if "cup" in pair
+    assert world.nq == 7 + 3 and world.pairs.names() == [
+        pair for pair in C.pairs.names() if "cup" in pair
     ]
     for start in ([0.5, 0.5, 0.5], [-0.5, 1.9, 0.3]):
         for joint, value in zip(ARM, start, strict=True):
@@ -53,7 +53,7 @@ def test_the_shadow_reaches_and_the_arm_stays():
     world.q = q
     assert REACH.violation(world) <= 0
     for joint, own in joints.items():
-        C.set_joint(joint, world.joint_value(own))
+        C.set_joint(joint, world.joints.value(own))
     assert REACH.violation(C) <= 0
 
 
@@ -112,7 +112,7 @@ def crowded() -> pw.Config:
     C.add_frame("loose", joint="free", position=[0.2, 0, 0.75], shape=BOX, mass=0.3)
     C.add_frame("robot", joint="hingeZ", position=[-0.2, 0, 0.75], shape=BOX)
     C.ignore_collisions("robot", "table")
-    C.add_agent("robot", base="robot")
+    C.annotations.add_agent("robot", base="robot")
     C.add_frame("a", joint="free", position=[0, 0, 2], shape=BOX, mass=0.3)
     return C
 
