@@ -79,7 +79,7 @@ def run(problem: bddl.Problem, seed: int) -> Run:
 
 def overlaps(C: pw.Config) -> list[str]:
     """Return the pairs of objects that overlap, with the depth."""
-    solids = {n: find_object(C, n) for n in C.objects if C.states[n].real}
+    solids = {n: find_object(C, n) for n in C.objects if C.annotations.states[n].real}
     boxes = {name: bounding_box(solid) for name, solid in solids.items()}
     found = []
     for a, b in itertools.combinations(solids, 2):

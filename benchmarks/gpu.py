@@ -97,7 +97,7 @@ def meshes(count: int) -> Solve:
     """Points that a robot with meshes reaches, without collisions of its links."""
     robot = ROBOTS[MESHED]
     C = load(robot)
-    C.ignore_default_collisions()
+    C.pairs.ignore_default()
     points = []
     for q in random_states(C, np.random.default_rng(0), count):
         C.q = q

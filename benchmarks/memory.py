@@ -49,10 +49,7 @@ def kitchen() -> list[pw.Solution]:
     komo.add_objective(None, FS.accumulatedCollisions, [], OT.ineq)
     hand = C.pose("pr2R")[:3] + [0.2, 0.1, 0.1]
     komo.add_objective([1.0], FS.position, ["pr2R"], OT.eq, target=hand)
-    print(
-        f"  {C.nq} coordinates, {len(C.frames)} frames, "
-        f"{len(C.collision_pairs())} pairs"
-    )
+    print(f"  {C.nq} coordinates, {len(C.frames)} frames, {len(C.pairs.names())} pairs")
     return [komo.solve()]
 
 

@@ -80,7 +80,7 @@ def scene(seed: int) -> pw.Config:
     C.add_frame("table", position=[0.6, 0, TOP - 0.02], shape=pw.Box([0.9, 1.2, 0.04]))
     C.add_frame("post", position=[0, 0, TOP / 2], shape=pw.Box([0.2, 0.2, TOP]))
     C.load("panda", pose=at(z=TOP))
-    C.add_agent("panda", base="panda_link0", hands=["panda_hand_tcp"])
+    C.annotations.add_agent("panda", base="panda_link0", hands=["panda_hand_tcp"])
     taken: list[tuple] = []
     for k, (parts, radius) in enumerate(clutter(rng)):
         while True:
@@ -95,7 +95,9 @@ def scene(seed: int) -> pw.Config:
     C.add_frame(ABOVE, "mug", position=[0, 0, 0.13])
     eye = rng.uniform([1.3, -0.6, 0.9], [1.7, 0.6, 1.5])
     pose = looking(eye, np.array([0.55, 0, TOP]))
-    C.add_camera("camera", pose=pose, vertical_fov=np.pi / 3, width=640, height=480)
+    C.annotations.add_camera(
+        "camera", pose=pose, vertical_fov=np.pi / 3, width=640, height=480
+    )
     return C
 
 
@@ -146,7 +148,7 @@ def solve(C: pw.Config, starts: int, seed: int, region=REGION) -> list:
 def rows_ms(C: pw.Config) -> float:
     """Value and gradient of the rows of Stable on the table, the best of 50 [ms]."""
     world = C.copy()
-    world.select_joints(["mug"])
+    world.joints.select(["mug"])
     world.set_pose("mug", at(0.6, 0.45, TOP + 1e-4))
     rows = logic.Stable("mug").relaxed(world).terms[0].feature.function(world)
     program = jax.jit(jax.value_and_grad(lambda q: rows(q).max()))

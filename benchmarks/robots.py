@@ -10,7 +10,7 @@ within 1 mm without an overlap of more than 1 mm; `C.collisions()` the first tim
 further times; and paths of 32 slices from one side of three boxes on a table to the
 other, four starts each: seconds of the first and milliseconds a start of further ones.
 Each measurement has its own process, one after the other. What may touch is
-`C.ignore_default_collisions()` (for G1 all pairs) and what touches at home, found
+`C.pairs.ignore_default()` (for G1 all pairs) and what touches at home, found
 beforehand.
 
 `--peers` names a Python with `mink` and `pyroki`, which then get the same targets; see
@@ -78,7 +78,7 @@ def first_ik(name: str, model: str, kept: Kept, rounds: int) -> dict:
     C, load_s = world(name, model, kept)
     komo = reaching(C, ROBOTS[name].tip, kept.targets[0])
     seconds, _ = timed(lambda: komo.solve(starts=STARTS, progress=False))
-    pairs = len(C.collision_indices())
+    pairs = len(C.pairs.indices())
     return {"load s": load_s, "pairs": pairs, "first s": seconds}
 
 

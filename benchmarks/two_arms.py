@@ -133,8 +133,8 @@ def deviation(solution: pw.Solution, begin: float) -> float:
     C, worst = solution.world_at(0), 0.0
     frames = [[f"{side}_panda_hand_tcp", "tray"] for side in SIDES]
     names = solution.config.joint_names
-    columns = C.coordinates([name for name in names if name in C.joint_names])
-    source = solution.config.coordinates(
+    columns = C.joints.coordinates([name for name in names if name in C.joint_names])
+    source = solution.config.joints.coordinates(
         [name for name in names if name in C.joint_names]
     )
     first: list[np.ndarray] = []

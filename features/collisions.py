@@ -52,12 +52,12 @@ class _SelectedPairs(NamedTuple):
     pairs: Int[np.ndarray, "n 2"]
     """Pairs of frame indices."""
     can_collide: Bool[np.ndarray, " n"]
-    """Whether a pair counts; see `Config.reserve_collisions`."""
+    """Whether a pair counts; see `Config.pairs.reserve`."""
 
 
 def _select_pairs(C: Config, frames: Sequence[FrameName]) -> _SelectedPairs:
     """Return the pairs of a world, or those in which any of some frames is."""
-    pairs, can_collide = C.collision_places()
+    pairs, can_collide = C.pairs.places()
     if frames:
         chosen = [C.index(f) for f in frames]
         # One named frame of a pair suffices: the collisions of a robot's hand are those
@@ -159,7 +159,7 @@ def resolve_rows(
     count = len(_select_pairs(C, frames).pairs)
     if count == 0:
         raise ConfigError(
-            "FS.collisionRows: no pair of frames can collide; see C.collision_pairs()."
+            "FS.collisionRows: no pair of frames can collide; see C.pairs.names()."
         )
     return _resolve_rows(count, C, frames, margin, self_margin, smoothing)
 
@@ -188,7 +188,7 @@ def _pair_margins(
     """Return the margin of each pair of frame indices."""
     margins = np.full(len(pairs), float(margin))
     if self_margin is not None:
-        margins[C.own_links(pairs)] = self_margin
+        margins[C.pairs.own_links(pairs)] = self_margin
     return margins
 
 
@@ -332,9 +332,9 @@ def accumulated_collisions(
 ) -> jax.Array:
     """Sum over all pairs that can collide of max(0, margin - distance) [m].
 
-    Pairs of one robot, see `Config.own_links`, have `self_margin` if that is given.
-    With `smoothing`, distances are smoothed as in `neg_distance`. With `slack`, the
-    value is minus the least gap where nothing overlaps, down to minus the slack.
+    Pairs of one robot, see `Config.pairs.own_links`, have `self_margin` if that is
+    given. With `smoothing`, distances are smoothed as in `neg_distance`. With `slack`,
+    the value is minus the least gap where nothing overlaps, down to minus the slack.
     """
     return _linearize_sum(types, R, p, params)[0]
 
@@ -362,10 +362,10 @@ def collision_rows(
 ) -> jax.Array:
     """For each pair that can collide, margin - distance [m]: an inequality.
 
-    Pairs of one robot, see `Config.own_links`, have `self_margin` if that is given.
-    It is exact for bodies whose bounding balls are within 0.1 m of the margin; beyond,
-    the balls' distance is used, which is a lower bound. With `smoothing`, distances of
-    all pairs are smoothed as in `neg_distance`.
+    Pairs of one robot, see `Config.pairs.own_links`, have `self_margin` if that is
+    given. It is exact for bodies whose bounding balls are within 0.1 m of the margin;
+    beyond, the balls' distance is used, which is a lower bound. With `smoothing`,
+    distances of all pairs are smoothed as in `neg_distance`.
     """
     return _linearize_rows(types, R, p, params)[0]
 

@@ -61,8 +61,8 @@ class Feature:
         order: 0 value, 1 velocity, 2 acceleration, 3 jerk (of `FS.jerkBounds`);
             default: the symbol's own.
         target: value of φ_k at which y is zero: one number, or D numbers. Coordinates
-            that turn without end are compared up to full turns, see `Config.periods`;
-            only inequalities of a `KOMO` count turns.
+            that turn without end are compared up to full turns, see
+            `Config.joints.periods`; only inequalities of a `KOMO` count turns.
         scale: one number, D numbers, or a matrix (out, D) that projects.
         params: numbers of a function of poses, any tree of arrays such as the weights
             of a network, which the function gets as its last argument. New values
@@ -310,7 +310,7 @@ class Feature:
         quats = np.zeros((*p.shape[:2], 4))
         # Quaternions need a second pass over the tree, which few symbols pay for.
         if g.symbol.uses_quaternions:
-            quats = make_quaternions_continuous(C.quaternions_at(Q)[:, g.frames])
+            quats = make_quaternions_continuous(C.joints.quaternions_at(Q)[:, g.frames])
         x = FeatureInputs(R, p, quats, Q[:, g.coordinates], self._time_steps(tau))
         K = C.kinematics().for_programs() if uses_kinematics(g.symbol) else None
         params = self._params_of_value(g, C.tree.model.kinematics)

@@ -110,7 +110,7 @@ def motion_bound_params(
         FeatureError: for another number of limits.
     """
     names = frames or C.joint_names
-    n = C.coordinates(names).size
+    n = C.joints.coordinates(names).size
     if np.size(limits) not in (1, n):
         raise FeatureError(
             f"limits has {np.size(limits)} numbers, expected 1 or {n}, one for each"
@@ -188,16 +188,16 @@ def velocity_limit_params(
     C: Config, frames: Sequence[str], **_: float
 ) -> dict[str, np.ndarray]:
     """Return the speed limits of `speed_limited_coordinates`."""
-    return {"max_velocity": C.max_velocity[speed_limited_coordinates(C, frames)]}
+    return {"max_velocity": C.joints.max_velocity[speed_limited_coordinates(C, frames)]}
 
 
 def home_params(C: Config, frames: Sequence[str], **_: float) -> dict[str, np.ndarray]:
     """Return home values, and which coordinates form a quaternion together."""
-    chosen = C.coordinates(frames or C.joint_names)
+    chosen = C.joints.coordinates(frames or C.joint_names)
     # Coordinates outside of quaternions are in group -1, which is no block: their sign
     # has a meaning.
     group = np.full(C.nq, -1)
-    for first in C.quaternions:
+    for first in C.joints.quaternions:
         group[first : first + 4] = first
     g = group[chosen]
     return {"home": C.home[chosen], "block": (g[:, None] == g) & (g >= 0)[:, None]}
@@ -205,9 +205,9 @@ def home_params(C: Config, frames: Sequence[str], **_: float) -> dict[str, np.nd
 
 def quaternion_coordinates(C: Config, frames: Sequence[str]) -> np.ndarray:
     """Return the coordinates of quaternions of quatBall, free and floating joints."""
-    chosen = C.coordinates(frames or C.joint_names)
-    kinds = dict(zip(C.joint_names, C.joint_types, strict=True))
+    chosen = C.joints.coordinates(frames or C.joint_names)
+    kinds = dict(zip(C.joint_names, C.joints.types, strict=True))
     names = [n for n in C.joint_names if kinds[n] in ("quatBall", "free", "floating")]
-    own = C.coordinates(names)
-    first = [s for s in C.quaternions if s in own and s in chosen]
+    own = C.joints.coordinates(names)
+    first = [s for s in C.joints.quaternions if s in own and s in chosen]
     return (np.array(first, int)[:, None] + np.arange(4)).reshape(-1)

@@ -105,12 +105,12 @@ class JointSymbol(Symbol):
     ) -> Resolved:
         """Return the symbol with the indices of the coordinates that it reads."""
         if self.coordinates is None:
-            coordinates = C.coordinates(frames or C.joint_names)
+            coordinates = C.joints.coordinates(frames or C.joint_names)
         else:
             coordinates = self.coordinates(C, frames)
         params = self._arrays(C, frames, options)
         if self.is_periodic and order == 0:
-            periods = C.periods[coordinates]
+            periods = C.joints.periods[coordinates]
             if np.isfinite(periods).any():
                 params = {**params, PERIOD: np.where(np.isinf(periods), 0, periods)}
         return Resolved(self, np.zeros(0, int), params, coordinates)

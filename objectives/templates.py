@@ -51,11 +51,11 @@ def setup_point_to_point(
     """Return a motion of one phase from the present state to rest at q (nq,).
 
     Joints that turn without end take the shorter way, so that they end at q up to full
-    turns (see `Config.periods`).
+    turns (see `Config.joints.periods`).
     """
     komo = setup_motion(C, 1, slices, collisions)
     komo.add_objective([1.0], FS.qItself, [], OT.eq, target=q, name="end")
-    end = nearest_turn(np.asarray(q, float), C.q, C.periods)
+    end = nearest_turn(np.asarray(q, float), C.q, C.joints.periods)
     komo.initialize_waypoints(end[None])
     return komo
 
@@ -79,6 +79,6 @@ def sub_motion(
 
 def _with_collisions(komo: KOMO, collisions: bool) -> KOMO:
     """Forbid penetration of frames that can collide, if there are any."""
-    if collisions and komo.config.collision_pairs():
+    if collisions and komo.config.pairs.names():
         komo.add_objective(None, FS.accumulatedCollisions, type=OT.ineq)
     return komo

@@ -63,7 +63,7 @@ def load_robot(
     moving = moving_joints(C, tip)
     if not moving:
         raise ConfigError(f"No joint moves {tip!r}; choose another --tip.")
-    C.select_joints(moving)
+    C.joints.select(moving)
     C.q = np.clip(C.q, *C.limits)
     start = C.q
     C.add_frame("camera", tip, position=[0, 0, 0.02], shape=Marker())
@@ -92,10 +92,10 @@ def moving_joints(C: Config, tip: str) -> list[str]:
 
 def _tangent(C: Config) -> list[int]:
     """Return the tangent dimension of each joint of q."""
-    quaternions = np.array(C.quaternions, int)
+    quaternions = np.array(C.joints.quaternions, int)
     sizes = []
     for name in C.joint_names:
-        part = C.coordinates(name)
+        part = C.joints.coordinates(name)
         sizes.append(part.size - int(np.isin(quaternions, part).sum()))
     return sizes
 

@@ -2,7 +2,8 @@
 
 Rooms, the lowest first: errors, typing, validation, protocols, array_files,
 named_members, dependency_warnings, mujoco_extra, kinematics, geometry, world,
-annotations, contact, loaders, models, visual, config, contact_forces, simulation.
+annotations, contact, loaders, facets, models, visual, config, contact_forces,
+simulation.
 """
 
 from typing import TYPE_CHECKING

@@ -36,7 +36,7 @@ def model_info(name: ModelName) -> dict[str, Any]:
         `file`, `kind` ("robot" or "object"), `description`; `home`, joint values by
         joint name; for objects `category` and `abilities`, and for some of them
         `openable_joints`, `links` (names of links by role) and `regions` (arguments of
-        `Config.add_region`).
+        `Config.annotations.add_region`).
 
     Raises:
         LoadError: for an unknown name, with near matches.

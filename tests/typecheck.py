@@ -147,10 +147,21 @@ VALIDATES_ITSELF = frozenset(
     posewise.robots.annotations.objects
     posewise.robots.annotations.regions
     posewise.robots.annotations.rooms
-    posewise.robots.config
+    posewise.robots.config.config
+    posewise.robots.config.contact_queries
+    posewise.robots.config.frame_additions
+    posewise.robots.config.frame_edits
+    posewise.robots.config.frame_properties
+    posewise.robots.config.joint_state
+    posewise.robots.config.model_files
+    posewise.robots.config.old_names
     posewise.robots.contact.filter
     posewise.robots.contact.proximity
     posewise.robots.errors
+    posewise.robots.facets.annotations
+    posewise.robots.facets.editable_world
+    posewise.robots.facets.joints
+    posewise.robots.facets.pairs
     posewise.robots.geometry.sdf_grid
     posewise.robots.geometry.shapes
     posewise.robots.loaders.dispatch

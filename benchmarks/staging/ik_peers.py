@@ -42,7 +42,9 @@ def random_starts(C: pw.Config) -> list[dict[str, float]]:
     """Return home and random states, by joint."""
     rng = np.random.default_rng(1)
     states = [home(C), *random_states(C, rng, STARTS - 1)]
-    return [dict(zip(C.coordinate_names, q.tolist(), strict=True)) for q in states]
+    return [
+        dict(zip(C.joints.coordinate_names, q.tolist(), strict=True)) for q in states
+    ]
 
 
 def ask(python: Path, request: dict) -> dict | str:
@@ -83,7 +85,7 @@ def compare(python: Path, folder: Path, rounds: int, ours: dict[str, dict]) -> N
             "urdf": plain_urdf(robot),
             "root": C.frame_names[0],
             "tip": robot.tip,
-            "pairs": C.collision_pairs(),
+            "pairs": C.pairs.names(),
             "starts": random_starts(C),
             "targets": targets.tolist(),
         }
@@ -98,7 +100,7 @@ def compare(python: Path, folder: Path, rounds: int, ours: dict[str, dict]) -> N
                 continue
             good = []
             for joints, target in zip(answer["found"], targets, strict=True):
-                q = [joints.get(joint, 0.0) for joint in C.coordinate_names]
+                q = [joints.get(joint, 0.0) for joint in C.joints.coordinate_names]
                 good.append(is_reached(C, robot.tip, np.array(q), target))
             first, *warm = answer["seconds"]
             cells = (pairs, first, 1e3 * np.median(warm), np.mean(good))

@@ -41,7 +41,7 @@ class Judge:
         self.data = self.model.createData()
         self.tip = self.model.getFrameId(tip)
         self.low, self.high = world.limits
-        self.joints = list(world.coordinate_names)
+        self.joints = list(world.joints.coordinate_names)
         self.links: dict[str, list[pin.GeometryObject]] = {}
         for frame in world.frames:
             bodies = [
@@ -51,7 +51,7 @@ class Judge:
             ]
             if bodies:
                 self.links[frame.name] = bodies
-        self.pairs = world.collision_pairs()
+        self.pairs = world.pairs.names()
         self.locked = locked_values(world, description)
         self.columns = [
             self.model.joints[self.model.getJointId(joint)].idx_q
@@ -141,11 +141,11 @@ def locked_values(world: pw.Config, description: str) -> dict[str, float]:
     sources = {}
     for joint in joints:
         name, mimic = str(joint.get("name")), joint.find("mimic")
-        if joint.get("type") != "fixed" and name not in world.coordinate_names:
+        if joint.get("type") != "fixed" and name not in world.joints.coordinate_names:
             sources[name] = name if mimic is None else str(mimic.get("joint"))
     movable = world.copy()
-    movable.unlock(sorted({*sources.values()} - {*world.coordinate_names}))
-    values = dict(zip(movable.coordinate_names, movable.q, strict=True))
+    movable.unlock(sorted({*sources.values()} - {*world.joints.coordinate_names}))
+    values = dict(zip(movable.joints.coordinate_names, movable.q, strict=True))
     return {name: float(values[source]) for name, source in sources.items()}
 
 

@@ -67,7 +67,7 @@ def robot(name: str, joints: list[str], folder: Path = FOLDER) -> pw.Config:
     """Return the robot with several spheres a link and its ignored collisions."""
     C = pw.Config()
     C.add_file(folder / f"{name}_spherized.urdf")
-    C.read_srdf(folder / f"{name}.srdf")
+    C.pairs.read_srdf(folder / f"{name}.srdf")
     for joint in C.joint_names:
         if joint not in joints:
             C.lock(joint)

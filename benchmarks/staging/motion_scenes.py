@@ -56,7 +56,7 @@ def kitchen() -> pw.Config:
         category="bowl.n.01",
     )
     C.add_frame("guest", position=[1.9, -0.3, 1.0], shape=pw.Marker(0.1))
-    C.add_agent("guest", "guest")
+    C.annotations.add_agent("guest", "guest")
     C.home = C.q
     return C
 
@@ -114,7 +114,7 @@ def add_drawer_cabinet(C: pw.Config, pose: list[float]) -> None:
         shape=parts,
         mass=1.0,
     )
-    C.mark_object("cabinet", abilities={"openable": {}})
+    C.annotations.mark_object("cabinet", abilities={"openable": {}})
 
 
 def add_door_cupboard(C: pw.Config, pose: list[float]) -> None:
@@ -146,7 +146,7 @@ def add_door_cupboard(C: pw.Config, pose: list[float]) -> None:
         shape=parts,
         mass=1.0,
     )
-    C.mark_object("cupboard", abilities={"openable": {}})
+    C.annotations.mark_object("cupboard", abilities={"openable": {}})
 
 
 def drawer_scene() -> pw.Config:

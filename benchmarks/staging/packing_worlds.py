@@ -64,7 +64,7 @@ def tetrominoes(run: int) -> Problem:
     C, rng = pw.Config(), np.random.default_rng(run)
     size = [5 * CELL + SLACK, 4 * CELL + SLACK]
     C.add_object("tray", tray(*size, CELL))
-    C.add_region("tray", "floor", "support", size=size, pose=at())
+    C.annotations.add_region("tray", "floor", "support", size=size, pose=at())
     constraints: list[Any] = []
     for name, cells in TETROMINOES.items():
         middle = np.mean(cells, 0)

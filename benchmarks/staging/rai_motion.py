@@ -79,7 +79,9 @@ def as_rai(C: pw.Config) -> ry.Config:
         joint = frame.joint
         if joint is not None and moves(C, k):
             link.setJoint(
-                ry.JT.hinge, C.limits[:, C.coordinates(joint.name)].ravel(), joint.axis
+                ry.JT.hinge,
+                C.limits[:, C.joints.coordinates(joint.name)].ravel(),
+                joint.axis,
             )
         ignored = 1 if is_obstacle else ignored_ancestors(C, k)
         solids = [g for g in frame.geometries if g.collision]
@@ -94,7 +96,7 @@ def as_rai(C: pw.Config) -> ry.Config:
 
 def ignored_ancestors(C: pw.Config, frame: int) -> int:
     """Return how many links, from a frame's own one towards the root, it ignores."""
-    pairs = set(map(frozenset, C.collision_indices().tolist()))
+    pairs = set(map(frozenset, C.pairs.indices().tolist()))
     count, link = 0, link_of(C, frame)
     while (parent := C.frames[link].parent) is not None:
         link = link_of(C, parent)

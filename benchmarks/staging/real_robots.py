@@ -190,13 +190,13 @@ def prepare(name: str, folder: Path, samples: int) -> None:
     robot = ROBOTS[name]
     C = load(robot)
     if not robot.all_pairs:
-        C.ignore_default_collisions(samples=samples)
+        C.pairs.ignore_default(samples=samples)
     allow_touching_at_home(C)
-    C.write_srdf(folder / "meshes.srdf")
+    C.pairs.write_srdf(folder / "meshes.srdf")
     D = C.copy()
     fit_capsules(D)
     allow_touching_at_home(D)
-    D.write_srdf(folder / "capsules.srdf")
+    D.pairs.write_srdf(folder / "capsules.srdf")
     rng = np.random.default_rng(0)
     targets: list[list[float]] = []
     while len(targets) < TARGETS:
@@ -235,4 +235,4 @@ class Kept:
 
     def exclude(self, C: pw.Config, model: str) -> None:
         """Exclude the pairs of a robot that need no test."""
-        C.read_srdf(self.folder / f"{model}.srdf")
+        C.pairs.read_srdf(self.folder / f"{model}.srdf")

@@ -70,7 +70,7 @@ def ur5() -> ServiceRobot:
     """
     robot = real_robots.ROBOTS["ur5"]
     C = real_robots.load(robot)
-    C.ignore_default_collisions(samples=NEVER_SAMPLES, margin=0.02)
+    C.pairs.ignore_default(samples=NEVER_SAMPLES, margin=0.02)
     C.q = BENT
     C.home = C.q
     corners = np.array([[-0.8, -0.8, 0.0], [0.8, 0.8, 1.0]])
@@ -108,7 +108,9 @@ def mobile_panda() -> ServiceRobot:
     text = ET.tostring(root, encoding="unicode")
     low, high = C.limits
     low[:3], high[:3] = [-1.2, -1.2, -3.0], [1.2, 1.2, 3.0]
-    velocity = np.where(np.isfinite(C.max_velocity), C.max_velocity, BASE_SPEED)
+    velocity = np.where(
+        np.isfinite(C.joints.max_velocity), C.joints.max_velocity, BASE_SPEED
+    )
     corners = np.array([[-1.8, -1.8, 0.0], [1.8, 1.8, 1.3]])
     return ServiceRobot(C, "panda_hand_tcp", text, low, high, corners, velocity)
 

@@ -63,8 +63,10 @@ def vessel(low: float, high: float, height: float, floor: float) -> pw.Config:
     offset = np.cos(lean) * low - np.sin(lean) * floor - 1e-3
     sides = np.column_stack([out, np.full(16, -np.sin(lean)), np.full(16, offset)])
     ends = [[0, 0, -1, -floor - 1e-4], [0, 0, 1, floor + 0.9 * height]]
-    C.add_region("b", "cavity", planes=[*sides, *ends])
-    C.add_region("b", "floor", "support", size=[1.4 * low] * 2, pose=at(z=floor))
+    C.annotations.add_region("b", "cavity", planes=[*sides, *ends])
+    C.annotations.add_region(
+        "b", "floor", "support", size=[1.4 * low] * 2, pose=at(z=floor)
+    )
     return C
 
 
@@ -77,7 +79,7 @@ def shelf() -> pw.Config:
     for k in range(2):
         board = pw.Box([0.76, 0.3, 0.02])
         C.add_frame(f"board{k}", "b", pose=at(z=0.01 + 0.35 * k), shape=board)
-        C.add_region(
+        C.annotations.add_region(
             "b", f"level{k}", size=[0.76, 0.3, 0.33], pose=at(z=0.185 + 0.35 * k)
         )
     return C
@@ -88,8 +90,12 @@ def crate(annotated: bool = False, floor: float = 0.01) -> pw.Config:
     C.add_object("b", open_box(0.4, 0.3, 0.2, floor), joint="free")
     if annotated:
         inner = [0.38, 0.28, 0.199 - floor]
-        C.add_region("b", "cavity", size=inner, pose=at(z=floor + inner[2] / 2 + 1e-3))
-        C.add_region("b", "floor", "support", size=inner[:2], pose=at(z=floor))
+        C.annotations.add_region(
+            "b", "cavity", size=inner, pose=at(z=floor + inner[2] / 2 + 1e-3)
+        )
+        C.annotations.add_region(
+            "b", "floor", "support", size=inner[:2], pose=at(z=floor)
+        )
     return C
 
 
@@ -97,7 +103,7 @@ def on_table(annotated: bool = False, plate: bool = False) -> pw.Config:
     C = pw.Config()
     C.add_object("b", table())
     if annotated:
-        C.add_region("b", "top", "support", size=[1.0, 0.6], pose=at(z=0.7))
+        C.annotations.add_region("b", "top", "support", size=[1.0, 0.6], pose=at(z=0.7))
     if plate:
         C.add_object("plate", [(pw.Box([0.3, 0.2, 0.02]), at())], pose=at(0.2, 0, 0.71))
     return C
@@ -112,7 +118,7 @@ def slope() -> pw.Config:
     C.add_object("b", [(pw.Convex([*corners, *top]), at())])
     middle = at(length / 2, 0, length / 2 * np.tan(angle), -angle, (0.0, 1, 0))
     size = [length / np.cos(angle), 0.3]
-    C.add_region("b", "slope", "support", size=size, pose=middle)
+    C.annotations.add_region("b", "slope", "support", size=size, pose=middle)
     return C
 
 
@@ -121,12 +127,14 @@ def flat() -> pw.Config:
     C = pw.Config()
     C.add_frame("ground", shape=pw.Plane())
     kitchen = pw.Room("kitchen_0", cells=[0, 0, 30, 20])
-    C.rooms = pw.RoomMap([kitchen, pw.Room("hall", cells=[30, 0, 50, 50])], size=50)
+    C.annotations.rooms = pw.RoomMap(
+        [kitchen, pw.Room("hall", cells=[30, 0, 50, 50])], size=50
+    )
     C.add_frame("robot", joint="transXYPhi")
     C.add_frame("body", "robot", position=[0, 0, 0.2], shape=pw.Box([0.3, 0.3, 0.3]))
     C.set_joint("robot", [-0.2, -0.7, 3.0])
     C.add_frame("head", "robot", position=[0.1, 0, 0.6], shape=pw.Sphere(0.08))
-    C.add_camera("eyes", "head", width=48, height=36)
+    C.annotations.add_camera("eyes", "head", width=48, height=36)
     C.add_frame(
         "hand", "robot", position=[0.4, 0, 0.5], shape=pw.Box([0.05, 0.3, 0.02])
     )
@@ -135,5 +143,7 @@ def flat() -> pw.Config:
             finger, "hand", joint="transY", q=[0.05 * side], position=at(x=0.1)[:3],
             limits=[[-0.12], [0.12]], shape=pw.Box([0.12, 0.02, 0.03], 0.004),
         )  # fmt: skip
-    C.add_agent("robot", base="robot", camera="eyes", hands={"hand": ["left", "right"]})
+    C.annotations.add_agent(
+        "robot", base="robot", camera="eyes", hands={"hand": ["left", "right"]}
+    )
     return C

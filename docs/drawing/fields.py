@@ -56,7 +56,7 @@ def draw_balance(file: Path) -> None:
     distance = C.feature(FS.supportPolygon, [*feet]).function(C)
     x, y = np.meshgrid(np.linspace(-0.3, 0.4, 141), np.linspace(-0.25, 0.3, 111))
     q = np.tile(C.q, (x.size, 1))
-    q[:, C.coordinates("weight")] = np.stack([x, y], -1).reshape(-1, 2)
+    q[:, C.joints.coordinates("weight")] = np.stack([x, y], -1).reshape(-1, 2)
     values = np.asarray(jax.jit(jax.vmap(distance))(q)).reshape(x.shape)
     figure, axes = new_curves(3.8)
     levels = np.arange(-0.14, 0.22, 0.02)

@@ -48,7 +48,7 @@ def world_boxes(C: Config, without: Collection[int] = ()) -> AxisAlignedBoxes:
         without: indices of frames to leave out.
     """
     owners = _owner_names(C)
-    absent = {name for name, state in C.states.items() if not state.real}
+    absent = {name for name, state in C.annotations.states.items() if not state.real}
     frames = [
         i
         for i in range(len(C.frames))

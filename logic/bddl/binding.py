@@ -52,7 +52,7 @@ def bind_names(
             continue
         candidates = _candidates(C, instance.category, instance.room)
         free = [n for n in candidates if n not in bound.values()]
-        if instance.room is not None and C.rooms is not None:
+        if instance.room is not None and C.annotations.rooms is not None:
             free = [n for n in free if InRoom(n, instance.room).holds(C)]
         if free:
             bound[instance.name] = free[0]
@@ -67,7 +67,7 @@ def _checked_names(
     problem: Problem, C: Config, names: Mapping[str, str] | None
 ) -> dict[str, str]:
     """Return the names that the user gave, by instance in lower case."""
-    rooms = () if C.rooms is None else C.rooms.rooms
+    rooms = () if C.annotations.rooms is None else C.annotations.rooms.rooms
     known = [*C.objects, *C.frame_names, *(room.name for room in rooms)]
     bound: dict[str, str] = {}
     substances = substances_of(problem)
@@ -122,10 +122,10 @@ def _candidates(C: Config, category: str, room: str | None) -> list[str]:
         objects_or_frames = {*C.objects, *C.frame_names}
         names += [
             name if name in objects_or_frames else agent.base
-            for name, agent in C.agents.items()
+            for name, agent in C.annotations.agents.items()
         ]
-    if category == FLOOR and not names and room and C.rooms is not None:
-        names = [room.name for room in rooms_named(C.rooms, room)]
+    if category == FLOOR and not names and room and C.annotations.rooms is not None:
+        names = [room.name for room in rooms_named(C.annotations.rooms, room)]
     return names
 
 
@@ -138,7 +138,11 @@ def _missing_message(missing: list[_Instance], C: Config, bound: Iterable[str]) 
         same = [instance for instance in missing if instance.category == category]
         rooms = sorted({instance.room for instance in same if instance.room})
         candidates = _candidates(C, category, None)
-        where = f" in {' or '.join(rooms)}" if rooms and C.rooms is not None else ""
+        where = (
+            f" in {' or '.join(rooms)}"
+            if rooms and C.annotations.rooms is not None
+            else ""
+        )
         if candidates:
             unbound = [name for name in candidates if name not in bound]
             why = (

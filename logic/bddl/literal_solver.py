@@ -339,7 +339,7 @@ def _joint_collides(C: Config, owner: str, joint: str) -> bool:
     others = [
         find_object(C, name)
         for name in C.objects
-        if name != owner and C.states[name].real
+        if name != owner and C.annotations.states[name].real
     ]
     return any(
         _is_overlapping(leaf, _posed_parts(other))

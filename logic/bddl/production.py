@@ -203,7 +203,7 @@ class Production:
         return obj.name not in stock.used and self._exists(obj.name)
 
     def _exists(self, name: str) -> bool:
-        return bool(self.world.states[name].real)
+        return bool(self.world.annotations.states[name].real)
 
     def _is_cooked(self, obj: WorldObject) -> bool:
         return "cookable" in obj.abilities and Cooked(obj.name).holds(self.world)

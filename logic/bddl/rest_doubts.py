@@ -70,7 +70,7 @@ def _falling(
 
 
 def _exists(C: Config, name: FrameName) -> bool:
-    return bool(C.states[name].real)
+    return bool(C.annotations.states[name].real)
 
 
 def _without_unreal(C: Config) -> Config:

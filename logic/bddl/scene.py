@@ -101,7 +101,7 @@ def make_scene(problem: Problem, seed: int = 0) -> Config:
             )
         edge_x += length
     shape = [round(x / MAP_RESOLUTION) for x in (width, depth)]
-    C.rooms = RoomMap(placed, shape, MAP_RESOLUTION)
+    C.annotations.rooms = RoomMap(placed, shape, MAP_RESOLUTION)
     return C
 
 
@@ -266,7 +266,7 @@ def _add_object(
     if cavity is not None and "fillable" in abilities:
         size, center = cavity
         pose = [*center, 1.0, 0, 0, 0]
-        C.add_region(name, "cavity", "cavity", size=list(size), pose=pose)
+        C.annotations.add_region(name, "cavity", "cavity", size=list(size), pose=pose)
     if flap is not None:
         ends = sorted([0.0, flap.sign * HINGE_RANGE])
         limits = np.array(ends)[:, None]

@@ -171,8 +171,8 @@ def copy_world_state(C: Config, source: Config) -> None:
         for frame in map(C.frame, C.objects[name].parts):
             joint = frame.joint
             if joint is not None and joint.dim == 1 and joint.mimic is None:
-                C.set_joint(joint.name, source.joint_value(joint.name))
-    C.states = source.states
+                C.set_joint(joint.name, source.joints.value(joint.name))
+    C.annotations.states = source.annotations.states
 
 
 def is_placeable(C: Config, name: str) -> bool:

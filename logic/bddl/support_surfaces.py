@@ -248,7 +248,7 @@ def _adjacent_points(
 def _is_room(C: Config, name: str) -> bool:
     """Return whether a name is that of a room, not of an object or frame."""
     known = [*C.objects, *C.frame_names]
-    return C.rooms is not None and name not in known
+    return C.annotations.rooms is not None and name not in known
 
 
 def _surfaces_in_room(

@@ -132,7 +132,11 @@ class Task:
 
     def scope(self, C: Config) -> dict[str, WorldObject | Frame | Room | Substance]:
         """Return objects, frames, rooms, substances by instance: a scope of bddl."""
-        rooms = {} if C.rooms is None else {room.name: room for room in C.rooms.rooms}
+        rooms = (
+            {}
+            if C.annotations.rooms is None
+            else {room.name: room for room in C.annotations.rooms.rooms}
+        )
         frames = {frame.name: frame for frame in C.frames}
         # An object takes precedence over its root frame, which has the same name.
         named: dict[str, WorldObject | Frame | Room] = {**rooms, **frames, **C.objects}

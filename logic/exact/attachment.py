@@ -30,6 +30,6 @@ def attachment_verdict(C: Config, a: FrameName, b: FrameName) -> Verdict:
 
 def is_joined(C: Config, a: FrameName, b: FrameName) -> bool:
     """Return whether a is joined to b, at whatever distance."""
-    state = C.states.get(a)
+    state = C.annotations.states.get(a)
     is_set = state is not None and bool(state.attached.get(b, False))
     return is_set or C.index(a) in subtree(C, C.index(b))

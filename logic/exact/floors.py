@@ -27,7 +27,7 @@ def floor_verdict(
     """
     group = require_shapes(find_object(C, a))
     room = room_of_floor(C, floor_or_room)
-    if C.rooms is None or room is None:
+    if C.annotations.rooms is None or room is None:
         return contact_verdict(C, a, floor_or_room, tolerance)
     low, high = bounding_box(group)
     middle = (low + high) / 2
@@ -37,7 +37,7 @@ def floor_verdict(
         x, y = middle[:2]
         text = f"{a} is at ({x:.2f}, {y:.2f}) m, in {where}, not {room.name}."
         return Verdict(False, lambda: text)
-    floors = room_floors(C, C.rooms, room, a)
+    floors = room_floors(C, C.annotations.rooms, room, a)
     if a in floors:
         raise PredicateError(
             f"InContactWith: a and b are both {a!r}; name two different objects."
@@ -54,7 +54,7 @@ def room_of_floor(C: Config, floor_or_room: str) -> Room | None:
     Raises:
         ConfigError: when the name is unknown.
     """
-    rooms = () if C.rooms is None else C.rooms.rooms
+    rooms = () if C.annotations.rooms is None else C.annotations.rooms.rooms
     for room in rooms:
         if room.name == floor_or_room:
             return room

@@ -57,7 +57,7 @@ def agent_with_hands(C: Config, agent: str) -> Agent:
     named_agent = find_agent(C, agent)
     if not named_agent.hands:
         raise ConfigError(
-            f"Agent {agent!r} has no hands; name them: C.add_agent("
+            f"Agent {agent!r} has no hands; name them: C.annotations.add_agent("
             f"{agent!r}, base=..., hands=['hand'])."
         )
     return named_agent

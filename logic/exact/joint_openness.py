@@ -49,7 +49,7 @@ def openness_verdict(C: Config, a: FrameName, semantics: Semantics) -> Verdict:
     joints = opening_joints(C, a, semantics)
     if not joints:
         return Verdict(False, lambda: f"{a} has no joint that opens it.")
-    values = [float(C.joint_value(joint.name)[0]) for joint in joints]
+    values = [float(C.joints.value(joint.name)[0]) for joint in joints]
     margins = [j.margin(q) for j, q in zip(joints, values, strict=True)]
     best = int(np.argmax(margins))
     joint, q = joints[best], values[best]
@@ -125,7 +125,7 @@ def _opening_joint(
     if ends is None:
         raise ConfigError(
             f"Joint {name!r} opens {a!r} and has no two different limits; give them by"
-            f" C.set_limits({name!r}, [lower, upper])."
+            f" C.joints.set_limits({name!r}, [lower, upper])."
         )
     is_zero = np.abs(ends) <= ZERO_LIMIT_TOLERANCE * (ends[1] - ends[0])
     is_guess = direction is None and not both_sides and not is_zero.any()

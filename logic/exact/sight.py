@@ -40,7 +40,7 @@ def agent_camera(C: Config, agent: str) -> Camera:
     named_agent = find_agent(C, agent)
     if named_agent.camera is None:
         raise ConfigError(
-            f"Agent {agent!r} has no camera; C.add_camera('eyes', ...), then"
-            f" C.add_agent({agent!r}, base=..., camera='eyes')."
+            f"Agent {agent!r} has no camera; C.annotations.add_camera('eyes', ...),"
+            f" then C.annotations.add_agent({agent!r}, base=..., camera='eyes')."
         )
     return C.cameras[named_agent.camera]

@@ -30,7 +30,7 @@ class StateTrajectory:
         """Return the world at slice k, valid until the next call."""
         self.C.q = self.path[k]
         if self.states is not None:
-            self.C.states = states_at(self.states, k)
+            self.C.annotations.states = states_at(self.states, k)
         return self.C
 
     def select_slices(self, times: Sequence[float], label: str) -> tuple[int, ...]:

@@ -11,12 +11,12 @@ def find_agent(C: Config, name: str) -> Agent:
     Raises:
         ConfigError: for an unknown name, with near matches.
     """
-    if name in C.agents:
-        return C.agents[name]
+    if name in C.annotations.agents:
+        return C.annotations.agents[name]
     if name not in C.frame_names:
-        known = [*C.agents, *C.frame_names]
+        known = [*C.annotations.agents, *C.frame_names]
         raise ConfigError(
             unknown_name("agent or frame", name, known)
-            + f" (To make an agent: C.add_agent({name!r}, base=...).)"
+            + f" (To make an agent: C.annotations.add_agent({name!r}, base=...).)"
         )
-    return Agent(name, name, camera=name if name in C.cameras else None)
+    return Agent(name, name, camera=name if name in C.annotations.cameras else None)

@@ -126,7 +126,9 @@ def regions_box(b: FrameGroup, regions: list[Region]) -> Float[np.ndarray, "2 3"
 
 def _regions(b: FrameGroup, kind: RegionKind) -> list[Region]:
     C: Config = b.C
-    regions = [r for r in C.regions if r.object == b.name and r.kind == kind]
+    regions = [
+        r for r in C.annotations.regions if r.object == b.name and r.kind == kind
+    ]
     return [r for r in regions if C.index(r.frame) in b.frames]
 
 

@@ -22,12 +22,12 @@ def room_map(C: Config) -> RoomMap:
     Raises:
         ConfigError: for a world without rooms.
     """
-    if C.rooms is None:
+    if C.annotations.rooms is None:
         raise ConfigError(
-            "The world has no rooms; say which, e.g. C.rooms = RoomMap([Room("
-            "'kitchen_0', 'kitchen', [0, 0, 40, 40])], size=40)."
+            "The world has no rooms; say which, e.g. C.annotations.rooms = RoomMap(["
+            "Room('kitchen_0', 'kitchen', [0, 0, 40, 40])], size=40)."
         )
-    return C.rooms
+    return C.annotations.rooms
 
 
 def rooms_named(rooms: RoomMap, name: str) -> list[Room]:

@@ -228,10 +228,10 @@ def _why_stuck(C: Config, obj: FrameName, joint: str, value: float) -> str:
     X = C.copy()
     sides = product(*_sides(C, obj, joint))
     pairs = {tuple(sorted(map(X.index, pair))) for pair in sides}
-    solid = sorted(pairs & set(map(tuple, X.collision_indices().tolist())))
+    solid = sorted(pairs & set(map(tuple, X.pairs.indices().tolist())))
     if not solid:
         return ""
-    first, depth = float(C.joint_value(joint)[0]), []
+    first, depth = float(C.joints.value(joint)[0]), []
     for q in np.linspace(first, value, SWEEP_SAMPLES):
         X.set_joint(joint, q)
         contacts = X.contacts(np.array(solid), 0.0).values()
@@ -255,7 +255,7 @@ def _course(C: Config, hand: Hand, joint: str, value: float) -> HandCourse:
     # Before and after the joint, its axis is the same line.
     pose = C.pose(C.frame_names[i])
     along = quat_to_matrix(pose[3:]) @ axis
-    change = value - float(C.joint_value(joint)[0])
+    change = value - float(C.joints.value(joint)[0])
     limits = min(change, 0.0), max(change, 0.0)
     return HandCourse(hand.link, pose[:3], along, moved.type not in SLIDING, limits)
 

@@ -138,7 +138,7 @@ def _are_free(
         widths: of the grasps [m].
     """
     X = C.copy()
-    X.select_joints([hand.joint])
+    X.joints.select([hand.joint])
     below = subtree_indices(X.tree, X.index(hand.link))
     frames = [i for i in sorted(below) if has_collision_shape(X, i)]
     openings = [[hand.joint_value(width + 2 * CLEARANCE)] for width in widths]

@@ -84,7 +84,7 @@ def solve_keyframes(
     keyframes: list[Keyframe | None] = [None] * len(poses)
     first, goals = np.array(starts).reshape(-1, X.nq), np.array(poses).reshape(-1, 7)
     # Most poses are no good for the hand alone.
-    pairs = X.collision_indices()
+    pairs = X.pairs.indices()
     least = _accepted(X, pairs, touching)
     free = np.flatnonzero(are_free(X, link, goals, first, pairs, least))
     first, goals = first[free], goals[free]
@@ -102,7 +102,7 @@ def solve_keyframes(
     change = komo.add_objective(None, FS.qItself, joints, OT.sos, scale=CHANGE_SCALE)
     # Which joints stay is data, so that one program serves.
     fingers = [hand.joint for hand in robot.hands]
-    stays = np.isin(np.arange(X.nq), X.coordinates([*fingers, *fixed]))
+    stays = np.isin(np.arange(X.nq), X.joints.coordinates([*fingers, *fixed]))
     stay = komo.add_objective(
         None, FS.qItself, joints, OT.eq, scale=np.where(stays, FIXED_SCALE, 0.0)
     )

@@ -60,7 +60,7 @@ def stands(
     if not robot.base_joints:
         low, high = np.where(np.isfinite(X.limits), X.limits, q)
         return [q, rng.uniform(low, high)]
-    columns = X.coordinates(list(robot.base_joints))
+    columns = X.joints.coordinates(list(robot.base_joints))
     body = X.pose(X.frame_names[X.tree.joint_frame(robot.base_joints[-1])])[:3]
     ahead, base = X.pose(robot.hands[0].link)[:3] - body, q[columns]
     reach = float(np.clip(np.linalg.norm(ahead[:2]), 0.4, 0.8))
@@ -143,7 +143,7 @@ def with_opening(
 ) -> Float[np.ndarray, " nq"]:
     """Return a configuration with another distance between the fingers."""
     q = q.copy()
-    q[X.coordinates([hand.joint])] = hand.joint_value(width)
+    q[X.joints.coordinates([hand.joint])] = hand.joint_value(width)
     return q
 
 
@@ -207,9 +207,9 @@ def _solid_pairs(C: Config, segment: MotionSegment) -> list[tuple[str, str]]:
     """Return the frames with shapes that may touch on a path, in pairs."""
     pairs = []
     for a, b in segment.touching:
-        for i in C.solid_parts(b):
+        for i in C.pairs.solid_parts(b):
             pairs.append((a, C.frame_names[i]))
-    return [pair for pair in pairs if all(map(C.solid_parts, pair))]
+    return [pair for pair in pairs if all(map(C.pairs.solid_parts, pair))]
 
 
 def require_certified(segment: MotionSegment) -> None:

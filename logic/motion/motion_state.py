@@ -100,7 +100,7 @@ class MotionState:
         world = self.world.copy()
         obj = self.grips[hand.link].obj
         world.detach(obj)
-        world.select_joints(list(self.robot.joints))
+        world.joints.select(list(self.robot.joints))
         grips = {k: v for k, v in self.grips.items() if k != hand.link}
         return replace(self, world=world, grips=grips)
 
@@ -112,7 +112,7 @@ class MotionState:
     def base(self, q: Float[np.ndarray, " nq"]) -> Float[np.ndarray, " n"] | None:
         """Return the values of the joints of a mobile base; None: it stands still."""
         joints = list(self.robot.base_joints)
-        return q[self.world.coordinates(joints)] if joints else None
+        return q[self.world.joints.coordinates(joints)] if joints else None
 
     def grip_on(self, obj: FrameName) -> Grip | None:
         """Return how an object is held; None: it is not."""

@@ -28,23 +28,23 @@ def coordinates_along(
         slices: place of each row in the segment, in slices, -1 at its start.
     """
     world = segment.world.copy()
-    world.select_joints([*world.joint_names, *segment.passive])
+    world.joints.select([*world.joint_names, *segment.passive])
     states = np.tile(world.q, (len(positions), 1))
-    states[:, [world.coordinate_names.index(name) for name in names]] = positions
+    states[:, [world.joints.coordinate_names.index(name) for name in names]] = positions
     for joint, values in segment.passive.items():
-        first = world.joint_value(joint)
+        first = world.joints.value(joint)
         knots = np.concatenate([first, values])
         moved = np.interp(slices, np.arange(len(knots)) - 1.0, knots)
-        states[:, world.coordinates([joint])] = moved[:, None]
+        states[:, world.joints.coordinates([joint])] = moved[:, None]
     poses = np.concatenate(
-        [world.forward_pass(states).frames.p, world.quaternions_at(states)], -1
+        [world.forward_pass(states).frames.p, world.joints.quaternions_at(states)], -1
     )
     rows = np.tile(start.q, (len(positions), 1))
     for name in start.joint_names:
         columns, frame = start.coordinates([name]), start.tree.joint_frame(name)
         moving_frame = start.frames[frame]
         if name in world.joint_names:
-            rows[:, columns] = states[:, world.coordinates([name])]
+            rows[:, columns] = states[:, world.joints.coordinates([name])]
         elif start.tree.joint(frame).type == "free":
             # The frame's pose is that of its parent, times its origin, times q.
             up = np.asarray(moving_frame.origin, float)
@@ -54,5 +54,5 @@ def coordinates_along(
             moved = poses[:, world.index(moving_frame.name)]
             rows[:, columns] = pose_multiply(pose_inverse(up), moved)
         else:
-            rows[:, columns] = world.joint_value(name)
+            rows[:, columns] = world.joints.value(name)
     return rows

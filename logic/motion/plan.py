@@ -98,7 +98,7 @@ class MotionPlan:
     def path(self) -> Float[np.ndarray, "T n"]:
         """Coordinates of the robot in all slices, the start included."""
         paths = [segment.solution.path for segment in self.segments]
-        start = self.start.q[self.start.coordinates(list(self.joints))]
+        start = self.start.q[self.start.joints.coordinates(list(self.joints))]
         return np.concatenate([start[None], *paths])
 
     @cached_property
@@ -107,7 +107,7 @@ class MotionPlan:
         rows = [self.start.q[None]]
         for segment in self.segments:
             path = segment.solution.path
-            names = segment.solution.config.coordinate_names
+            names = segment.solution.config.joints.coordinate_names
             slices = np.arange(len(path), dtype=float)
             rows.append(coordinates_along(self.start, segment, names, path, slices))
         return np.concatenate(rows)
@@ -185,7 +185,7 @@ class MotionPlan:
             first += len(segment.solution.path)
         joined = _joined(parts)
         whole, place = _without_first_rows(rows), _without_first_rows(places)
-        names = self.start.coordinate_names
+        names = self.start.joints.coordinate_names
         others = {"slice": place}
         for k in np.flatnonzero(np.ptp(whole, axis=0) > 0):
             if names[k] not in joined.joint_names:

@@ -38,7 +38,7 @@ def planning_world(
         course: that a hand follows.
     """
     X = C.copy()
-    X.select_joints(list(robot.joints))
+    X.joints.select(list(robot.joints))
     # What lies in a drawer may be a part of its subtree.
     parts = (name for obj in movable for name in X.subtree(obj))
     movables = list(dict.fromkeys(parts))
@@ -72,9 +72,9 @@ def _reserve_pairs(
         for i, frame in enumerate(X.frames)
         if frame.contact and any(g.collision for g in frame.geometries)
     ]
-    possible = set(map(tuple, X.collision_indices().tolist()))
+    possible = set(map(tuple, X.pairs.indices().tolist()))
     for a, b in combinations(solid, 2):
         moves = a in robot or b in robot or a in loose or b in loose
         if moves and not (a in robot and b in robot):
             possible.add((a, b))
-    X.reserve_collisions(possible)
+    X.pairs.reserve(possible)

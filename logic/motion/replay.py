@@ -175,7 +175,7 @@ class _Driver:
         # A copy, because equal worlds share the model.
         self.model: Any = copy.copy(twin.model)
         self.data = self.mujoco.MjData(self.model)
-        self.columns = self.C.coordinates(list(plan.joints))
+        self.columns = self.C.joints.coordinates(list(plan.joints))
         fingers = {hand.joint: self._finger_dofs(hand) for hand in plan.hands}
         self.fingers = fingers
         driven = {i for joint in plan.joints for i in self._dofs(joint)}

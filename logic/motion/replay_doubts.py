@@ -120,7 +120,7 @@ def _doors(
     """Yield joints of doors and drawers, with a sentence if they do not follow."""
     for joint in dict.fromkeys(j for s in plan.segments for j in s.passive):
         planned_value, value = (
-            float(C.joint_value(joint)[0]) for C in (planned, world)
+            float(C.joints.value(joint)[0]) for C in (planned, world)
         )
         if abs(planned_value - value) > MAX_LAG:
             yield (

@@ -63,7 +63,7 @@ def find_robot(C: Config, name: FrameName) -> Robot:
     Raises:
         ConfigError: for an unknown name, or a robot that has no joints or no hand.
     """
-    agents = C.agents
+    agents = C.annotations.agents
     frame = C.index(agents[name].base if name in agents else name)
     if frame == len(C.frames):
         raise ConfigError(f"robot is {name!r}, the world; name a frame of the robot.")

@@ -137,7 +137,7 @@ def solve_segment(
     segment = MotionSegment(leg.name, step, solution, world, leg.touching, leg.hand)
     if leg.passive is None or leg.course is None:
         return segment
-    first = float(world.joint_value(leg.passive)[0])
+    first = float(world.joints.value(leg.passive)[0])
     moved = [leg.course.progress(world, segment.world_at(t)) for t in range(SLICES)]
     return replace(segment, passive={leg.passive: first + np.array(moved)})
 
@@ -165,7 +165,9 @@ def _straight(
 
 def speed_limits(C: Config) -> Float[np.ndarray, " nq"]:
     """Return the largest speed of each coordinate, also of those without a limit."""
-    return np.where(np.isfinite(C.max_velocity), C.max_velocity, DEFAULT_SPEED)
+    return np.where(
+        np.isfinite(C.joints.max_velocity), C.joints.max_velocity, DEFAULT_SPEED
+    )
 
 
 def _duration(X: Config, end: Float[np.ndarray, " nq"], least: float) -> float:

@@ -51,7 +51,7 @@ class Attached(VerdictPredicate):
 
     def set(self, C: Config, value: bool = True) -> None:
         """Join a to b, or part them; neither is moved."""
-        C.set_state(self.a, attached={self.b: bool(value)})
+        C.annotations.set_state(self.a, attached={self.b: bool(value)})
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
         """Return a row of the distance of the two, which have to be joined.

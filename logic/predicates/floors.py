@@ -20,10 +20,11 @@ from .verdict_predicate import SemanticPredicate
 class OnFloor(SemanticPredicate):
     """a touches a floor; for the name of a room, that room's floor, inside of the room.
 
-    The room is the one at the middle of a's bounding box, by `C.rooms`. Its floor is
-    what `Room.floor` or `RoomMap.floor` names; if they name none, every frame or object
-    that is called "floor", has a Plane, or is of a category like "floor.n.01". A name
-    that is not a room's is that of a floor, and contact with it is all that counts.
+    The room is the one at the middle of a's bounding box, by `C.annotations.rooms`. Its
+    floor is what `Room.floor` or `RoomMap.floor` names; if they name none, every frame
+    or object that is called "floor", has a Plane, or is of a category like
+    "floor.n.01". A name that is not a room's is that of a floor, and contact with it is
+    all that counts.
 
     "posewise": a point is in the cell that covers it. "igibson": cells are found by
     truncation (see `RoomMap.room_at`). "document": contact with the room's floor is
@@ -33,7 +34,7 @@ class OnFloor(SemanticPredicate):
 
     Args:
         a: an object or frame with a shape.
-        floor_or_room: a room of `C.rooms`; or an object or frame.
+        floor_or_room: a room of `C.annotations.rooms`; or an object or frame.
         tolerance: see `InContactWith`.
 
     Raises:
@@ -71,7 +72,7 @@ class OnFloor(SemanticPredicate):
         room = room_of_floor(C, self.floor_or_room)
         if C.rooms is None or room is None:
             return [self.floor_or_room]
-        return room_floors(C, C.rooms, room, self.a)
+        return room_floors(C, C.annotations.rooms, room, self.a)
 
     def _contact(self, floor: str) -> InContactWith:
         bound = 0.5 * self.bound

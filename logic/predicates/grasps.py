@@ -41,8 +41,8 @@ class InHandOfAgent(SemanticPredicate):
     Attached: a's root frame has no moving joint, and is attached below the frame of a
     hand, but not to another object there (an assisted grasp). Held: two fingers of one
     hand touch a, and the normals of their closest contacts are 120 degrees or more
-    apart. The fingers are those of `C.add_agent`, or all that joints connect to the
-    hand.
+    apart. The fingers are those of `C.annotations.add_agent`, or all that joints
+    connect to the hand.
 
     "posewise": attached or held. "igibson", "document": attached (the physical grasping
     of the code, where closed fingers count for every object, is not modelled).
@@ -51,7 +51,7 @@ class InHandOfAgent(SemanticPredicate):
 
     Args:
         a: an object or frame with a shape.
-        agent: an agent of `C.add_agent`, with hands.
+        agent: an agent of `C.annotations.add_agent`, with hands.
         tolerance: see `InContactWith`.
 
     Raises:
@@ -108,8 +108,8 @@ class InHandOfAgent(SemanticPredicate):
         if not pairs:
             raise PredicateError(
                 f"{self!r}: no hand of {self.agent!r} has two fingers with shapes to"
-                " hold an object; name them: C.add_agent(..., hands={'hand': ['left',"
-                " 'right']})."
+                " hold an object; name them: C.annotations.add_agent(...,"
+                " hands={'hand': ['left', 'right']})."
             )
         error = contact_smoothing_error(0.5 * self.tolerance, 0.5 * self.bound)
         grips = [self._grip_term(a, *pair, error=error) for pair in pairs]

@@ -28,7 +28,7 @@ class InReachOfAgent(SemanticPredicate):
 
     Args:
         a: an object or frame.
-        agent: an agent of `C.add_agent`, or a frame.
+        agent: an agent of `C.annotations.add_agent`, or a frame.
         reach: the distance [m].
 
     Raises:

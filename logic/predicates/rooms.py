@@ -26,7 +26,9 @@ from .verdict_predicate import SemanticPredicate
 
 @dataclass(frozen=True)
 class InRoom(SemanticPredicate):
-    """The middle of a's bounding box is in a room of that name or type, by `C.rooms`.
+    """The middle of a's bounding box is in a room of that name or type.
+
+    Rooms are those of `C.annotations.rooms`.
 
     What the map names as the floor of a room is in it, and so is the room itself.
 
@@ -69,7 +71,9 @@ class InRoom(SemanticPredicate):
 
 @dataclass(frozen=True)
 class InSameRoomAsAgent(SemanticPredicate):
-    """a's centre of mass is in the same room of `C.rooms` as the agent's base.
+    """a's centre of mass is in the same room as the agent's base.
+
+    Rooms are those of `C.annotations.rooms`.
 
     Points outside of all rooms share no room.
 
@@ -82,7 +86,7 @@ class InSameRoomAsAgent(SemanticPredicate):
 
     Args:
         a: an object or frame.
-        agent: an agent of `C.add_agent`, or a frame.
+        agent: an agent of `C.annotations.add_agent`, or a frame.
 
     Raises:
         ConfigError: when evaluated, for unknown names, and a world without rooms.

@@ -30,7 +30,7 @@ class InFoVOfAgent(SemanticPredicate):
 
     Args:
         a: an object or frame with a shape.
-        agent: an agent of `C.add_agent` with a camera; or a camera.
+        agent: an agent of `C.annotations.add_agent` with a camera; or a camera.
 
     Raises:
         ConfigError: when evaluated, for unknown names, an agent without a camera, and

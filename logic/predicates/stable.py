@@ -104,6 +104,6 @@ class Stable(VerdictPredicate):
         if not any(members & {*pair} for pair in stack.pairs):
             raise PredicateError(
                 f"{root!r} has nothing to rest on: no pair of frames with it can"
-                " collide; see C.collision_pairs()."
+                " collide; see C.pairs.names()."
             )
         return standing_term(stack, self.shift)

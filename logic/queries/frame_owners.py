@@ -14,7 +14,7 @@ def frames_by_owner(C: Config) -> dict[str, FrameGroup]:
     An owner is an object or an agent, with everything below its root except other
     owners; or a single frame.
     """
-    roots = {C.index(agent.base): name for name, agent in C.agents.items()}
+    roots = {C.index(agent.base): name for name, agent in C.annotations.agents.items()}
     roots |= {C.index(name): name for name in C.objects}
     members: dict[str, list[int]] = {}
     for i, frame in enumerate(C.frames):
@@ -45,5 +45,7 @@ def is_floor(C: Config, group: FrameGroup) -> bool:
 
 def agent_with_camera(C: Config, camera: str) -> Agent | None:
     """Return the agent that uses a camera."""
-    agents = [agent for agent in C.agents.values() if agent.camera == camera]
+    agents = [
+        agent for agent in C.annotations.agents.values() if agent.camera == camera
+    ]
     return agents[0] if agents else None

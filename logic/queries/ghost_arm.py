@@ -111,7 +111,7 @@ def frame_poses_at(
         return np.tile(IDENTITY, (len(q), 1))
     i = C.index(frame)
     positions = C.forward_pass(q).frames.p[:, i]
-    return np.concatenate([positions, C.quaternions_at(q)[:, i]], -1)
+    return np.concatenate([positions, C.joints.quaternions_at(q)[:, i]], -1)
 
 
 def object_frames(C: Config) -> set[int]:

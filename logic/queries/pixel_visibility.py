@@ -118,21 +118,21 @@ def find_camera(C: Config, name: str) -> Camera:
     Raises:
         ConfigError: for an unknown name, or an agent without a camera.
     """
-    if name in C.cameras:
-        return C.cameras[name]
-    if name not in C.agents:
-        known = [*C.cameras, *C.agents]
+    if name in C.annotations.cameras:
+        return C.annotations.cameras[name]
+    if name not in C.annotations.agents:
+        known = [*C.annotations.cameras, *C.annotations.agents]
         raise ConfigError(
             unknown_name("camera or agent", name, known)
-            + f" (To make a camera: C.add_camera({name!r}, ...).)"
+            + f" (To make a camera: C.annotations.add_camera({name!r}, ...).)"
         )
     agent = find_agent(C, name)
     if agent.camera is None:
         raise ConfigError(
-            f"Agent {name!r} has no camera; C.add_camera('eyes', ...), then"
-            f" C.add_agent({name!r}, base=..., camera='eyes')."
+            f"Agent {name!r} has no camera; C.annotations.add_camera('eyes', ...), then"
+            f" C.annotations.add_agent({name!r}, base=..., camera='eyes')."
         )
-    return C.cameras[agent.camera]
+    return C.annotations.cameras[agent.camera]
 
 
 def _first_occluders(

@@ -66,7 +66,7 @@ def with_camera(
     name = "camera"
     while name in world.frame_names:
         name += "'"
-    world.add_camera(name, pose=pose)
+    world.annotations.add_camera(name, pose=pose)
     return world, name
 
 

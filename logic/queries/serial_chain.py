@@ -116,7 +116,7 @@ class SerialChain:
     @cached_property
     def coordinates(self) -> Int[np.ndarray, " n"]:
         """Indices of the arm's coordinates in the world's q."""
-        return self.C.coordinates(self.own_world.joint_names)
+        return self.C.joints.coordinates(self.own_world.joint_names)
 
     @cached_property
     def base_pose(self) -> Float[np.ndarray, "7"]:
@@ -127,7 +127,7 @@ class SerialChain:
         """Return the poses of the tip in the base, at coordinates of the arm."""
         last = len(self.chain) - 1
         positions = self.own_world.forward_pass(q).frames.p[:, last]
-        quaternions = self.own_world.quaternions_at(q)[:, last]
+        quaternions = self.own_world.joints.quaternions_at(q)[:, last]
         return np.concatenate([positions, quaternions], -1)
 
     def solve(
@@ -204,7 +204,7 @@ def bare_model(C: Config, frames: Sequence[int], moving: Collection[int]) -> Mod
             fixed = pose_multiply(pose_inverse(X_parent), C.pose(frame.name))
             frame, joint = replace(frame, origin=fixed), None
         if joint is not None and joint.mimic is None:
-            values[k] = C.joint_value(joint.name)
+            values[k] = C.joints.value(joint.name)
             joint = replace(joint, active=joint.active and i in moving)
         copied_parent = None if parent is None else position.get(parent)
         bare: Any = dict(geometries=(), contact=0, mass=None, com=None, inertia=None)

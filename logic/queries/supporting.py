@@ -110,7 +110,7 @@ class Supporting(VerdictPredicate):
     def _alone(self, C: Config) -> list[Inequality]:
         """Return rows that keep b clear of everything except a."""
         a, b = find_object(C, self.a, self.b), find_object(C, self.b, self.a)
-        pairs = C.collision_indices()
+        pairs = C.pairs.indices()
         is_of_b = np.isin(pairs, b.frames)
         # The other frame of each pair that contains a frame of b.
         others = set(pairs[is_of_b[:, ::-1]].tolist()) - {*a.frames, *b.frames}

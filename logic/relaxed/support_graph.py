@@ -45,7 +45,7 @@ def find_stack(C: Config, root: str) -> Stack:
     passive = _robot_frames(C)
     passive |= {i for i, k in enumerate(owner) if k not in (None, *roots)}
     pairs, clear = [], []
-    for i, j in C.collision_indices().tolist():
+    for i, j in C.pairs.indices().tolist():
         if owner[i] == owner[j]:
             continue
         # The first frame of a pair is that of an object that may be supported.
@@ -72,7 +72,7 @@ def find_stack(C: Config, root: str) -> Stack:
 def _robot_frames(C: Config) -> set[int]:
     """Return the frames of agents, with everything below them except objects."""
     objects = {C.index(name) for name in C.objects}
-    bases = {agent.base for agent in C.agents.values()} - {"world"}
+    bases = {agent.base for agent in C.annotations.agents.values()} - {"world"}
     return {i for base in bases for i in subtree(C, C.index(base), objects)}
 
 

@@ -45,7 +45,7 @@ def droplet_capacity(container: WorldObject) -> int:
         raise ConfigError(
             f"The capacity of {container.name!r} is not known; give it a capacity,"
             ' abilities={"fillable": {"capacity": 20}}, or a cavity, by'
-            f" C.add_region({container.name!r}, ...)."
+            f" C.annotations.add_region({container.name!r}, ...)."
         )
     volume = sum(volume_and_centroid(r.corners)[0] for r in container.cavities)
     return max(int(volume / DROPLET_VOLUME), 1)

@@ -65,15 +65,15 @@ class _ParticleThreshold(StatePredicate):
         """
         check_truth_value(self, value)
         target = self._object(C)
-        old = C.states[target.name].particles(self.kind)
+        old = C.annotations.states[target.name].particles(self.kind)
         cleaned = Particles(old.positions, np.zeros_like(old.active))
         new = sample_particles(C, target.name, count, seed) if value else cleaned
-        C.set_state(target.name, covering={self.kind: new})
+        C.annotations.set_state(target.name, covering={self.kind: new})
 
     def plans(self, C: Config, when: Schedule, truth: bool = True) -> Plans:
         """Return plans in which a tool wipes enough particles, or no tool touches."""
         target = self._object(C)
-        active = C.states[target.name].particles(self.kind).active
+        active = C.annotations.states[target.name].particles(self.kind).active
         share = self._threshold(active, target)
         if truth:
             return dirty_plans(C, when, target.name, self.kind, share)

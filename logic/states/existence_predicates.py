@@ -27,7 +27,7 @@ class Broken(StatePredicate):
     def set(self, C: Config, value: bool = True) -> None:
         """Break the object, or mend it."""
         check_truth_value(self, value)
-        C.set_state(self._object(C).name, broken=bool(value))
+        C.annotations.set_state(self._object(C).name, broken=bool(value))
 
     def _evaluate(self, state: ObjectState, target: WorldObject) -> Truth:
         return np.asarray(state.broken)
@@ -67,7 +67,7 @@ class SourceOf(StatePredicate):
         target = self._object(C)
         if not value and self._is_tap(target):
             raise ConfigError(f"{target.name!r} is a water source by its ability.")
-        C.set_state(target.name, supply={self.substance: bool(value)})
+        C.annotations.set_state(target.name, supply={self.substance: bool(value)})
 
     def _is_tap(self, target: WorldObject) -> bool:
         return self.substance == WATER and "waterSource" in target.abilities
@@ -128,14 +128,14 @@ class Real(StatePredicate):
         """
         check_truth_value(self, value)
         if self.object in C.objects:
-            C.set_state(self.object, real=bool(value))
+            C.annotations.set_state(self.object, real=bool(value))
             return
         if value and not self.holds(C):
             raise ConfigError(
                 f"{self.object!r} is no object; if it is a substance, put some of it"
                 " somewhere, e.g. by logic.Contains(...).set(C)."
             )
-        for name, state in C.states.items() if not value else ():
+        for name, state in C.annotations.states.items() if not value else ():
             _remove(C, name, state, self.object)
 
     def _evaluate(self, state: ObjectState, target: WorldObject) -> Truth:
@@ -149,7 +149,7 @@ def holders(C: Config, substance: str) -> list[str]:
     """Return the existing objects that have, or are sources of, a substance."""
     return [
         name
-        for name, state in C.states.items()
+        for name, state in C.annotations.states.items()
         if state.real and _has(C.objects[name], state, substance)
     ]
 
@@ -166,12 +166,12 @@ def _has(target: WorldObject, state: ObjectState, substance: str) -> Truth:
 def _remove(C: Config, name: str, state: ObjectState, substance: str) -> None:
     """Remove all of a substance from an object."""
     if substance in state.covering:
-        C.set_state(name, covering={substance: Particles()})
+        C.annotations.set_state(name, covering={substance: Particles()})
     for table in ("absorbed", "contained"):
         if substance in getattr(state, table):
-            C.set_state(name, **{table: {substance: 0}})
+            C.annotations.set_state(name, **{table: {substance: 0}})
     if substance in state.supply:
-        C.set_state(name, supply={substance: False})
+        C.annotations.set_state(name, supply={substance: False})
 
 
 def _listed(names: list[str]) -> str:

@@ -51,14 +51,14 @@ def resample(
     waypoints = np.concatenate([C.q[None], slices])
     # q and -q are the same rotation: flip signs so that neighbours are in one
     # hemisphere and interpolation takes the shorter arc.
-    for first in C.quaternions:
+    for first in C.joints.quaternions:
         quaternion = waypoints[:, first : first + 4]
         dot = (quaternion[1:] * quaternion[:-1]).sum(-1)
         quaternion[1:] *= np.cumprod(np.where(dot < 0, -1.0, 1.0))[:, None]
     fraction = np.arange(1, n + 1)[:, None] / n
     steps = waypoints[:-1, None] + fraction * (waypoints[1:] - waypoints[:-1])[:, None]
     resampled = steps.reshape(-1, C.nq)
-    for first in C.quaternions:
+    for first in C.joints.quaternions:
         quaternion = resampled[:, first : first + 4]
         norm = np.linalg.norm(quaternion, axis=-1, keepdims=True)
         quaternion /= np.maximum(norm, 1e-9)

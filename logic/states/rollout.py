@@ -42,7 +42,7 @@ def rollout(
     The Config is not changed. The roll-out begins with its states, and the first step
     is at the path's first configuration. The rules are those of iGibson 2.0, extended
     by droplets that fill containers; an object without an ability keeps the state that
-    the ability would change. To go on from the last step: `C.states =
+    the ability would change. To go on from the last step: `C.annotations.states =
     logic.states_at(history, -1)`.
 
     Objects are inside as by `InsideOf` with iGibson's semantics, touch as by
@@ -62,8 +62,8 @@ def rollout(
             each step, `{"sponge": (T,)}`, recorded; or "straight down": each falls
             without delay down from the spout onto the first shape below. Where that
             shape is of a fillable object, the droplet stays in it if it falls through a
-            cavity of the object (`C.add_region`) while the z axis of the cavity's frame
-            is at most 45 degrees from up, and there is room for it.
+            cavity of the object (`C.annotations.add_region`) while the z axis of the
+            cavity's frame is at most 45 degrees from up, and there is room for it.
         ambient: temperature of the surroundings [°C].
         decay: rate toward it [1/s].
         semantics: which objects a source of heat or cold reaches: "posewise", those
@@ -85,7 +85,7 @@ def rollout(
         decay=number("decay", decay, "a number >= 0 (1/s)", lambda x: x >= 0),
         semantics=_checked_semantics(semantics),
     )
-    states, history = C.states, []
+    states, history = C.annotations.states, []
     for k, q in enumerate(path):
         simulator.C.q = q
         states = simulator.step(k, states)

@@ -45,7 +45,7 @@ class StatePredicate(Predicate):
 
     def holds(self, C: Config) -> bool:
         target = self._object(C)
-        return bool(self._evaluate(C.states[target.name], target))
+        return bool(self._evaluate(C.annotations.states[target.name], target))
 
     def holds_along(
         self, C: Config, history: Mapping[str, ObjectState]
@@ -66,7 +66,7 @@ class StatePredicate(Predicate):
     def explain(self, C: Config) -> str:
         """Return one sentence: the state, and the threshold it is compared with."""
         target = self._object(C)
-        return self._describe(C.states[target.name], target)
+        return self._describe(C.annotations.states[target.name], target)
 
     def plans(self, C: Config, when: Schedule, truth: bool = True) -> Plans:
         """Return the plan without rows if the state is as wanted already.

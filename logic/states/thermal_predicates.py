@@ -63,9 +63,11 @@ class Cooked(StatePredicate):
         check_truth_value(self, value)
         target = self._object(C)
         cook, burn = self._bounds(target)
-        highest = C.states[target.name].max_temperature
+        highest = C.annotations.states[target.name].max_temperature
         if not value:
-            C.set_state(target.name, max_temperature=min(highest, cook - 1.0))
+            C.annotations.set_state(
+                target.name, max_temperature=min(highest, cook - 1.0)
+            )
             return
         if cook >= burn:
             raise ConfigError(
@@ -73,7 +75,9 @@ class Cooked(StatePredicate):
                 f" °C and burns at {burn:g} °C."
             )
         within = cook <= highest < burn
-        C.set_state(target.name, max_temperature=highest if within else cook)
+        C.annotations.set_state(
+            target.name, max_temperature=highest if within else cook
+        )
 
     def plans(self, C: Config, when: Schedule, truth: bool = True) -> Plans:
         """Return plans in which the object dwells in range of a source, or does not."""
@@ -148,9 +152,12 @@ class _PeakTemperatureThreshold(_TemperatureThreshold):
         """
         check_truth_value(self, value)
         target = self._object(C)
-        limit, highest = self._threshold(target), C.states[target.name].max_temperature
+        limit, highest = (
+            self._threshold(target),
+            C.annotations.states[target.name].max_temperature,
+        )
         new = max(highest, limit) if value else min(highest, limit - 1.0)
-        C.set_state(target.name, max_temperature=new)
+        C.annotations.set_state(target.name, max_temperature=new)
 
     def _evaluate(self, state: ObjectState, target: WorldObject) -> Truth:
         return np.asarray(state.max_temperature >= self._threshold(target))
@@ -208,7 +215,7 @@ class Frozen(_TemperatureThreshold):
         target = self._object(C)
         below = np.random.default_rng(seed).uniform(*FROZEN_OFFSETS)
         new = self._threshold(target) + (below if value else 1.0)
-        C.set_state(target.name, temperature=new)
+        C.annotations.set_state(target.name, temperature=new)
 
     def _evaluate(self, state: ObjectState, target: WorldObject) -> Truth:
         return np.asarray(state.temperature <= self._threshold(target))
@@ -235,7 +242,7 @@ class Heated(_TemperatureThreshold):
         target = self._object(C)
         if self.holds(C) != value:
             new = self._threshold(target) - (0.0 if value else 1.0)
-            C.set_state(target.name, temperature=new)
+            C.annotations.set_state(target.name, temperature=new)
 
     def _evaluate(self, state: ObjectState, target: WorldObject) -> Truth:
         return np.asarray(state.temperature >= self._threshold(target))

@@ -46,6 +46,6 @@ def can_be_active(C: Config, source: ThermalSource) -> bool:
     needs_on = source.parameters["requires_toggled_on"]
     return (
         not needs_on
-        or bool(C.states[source.owner].toggled_on)
+        or bool(C.annotations.states[source.owner].toggled_on)
         or bool(button_fingers(C))
     )

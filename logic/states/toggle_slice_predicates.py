@@ -32,7 +32,7 @@ class ToggledOn(StatePredicate):
     def set(self, C: Config, value: bool = True) -> None:
         """Switch the object on or off."""
         check_truth_value(self, value)
-        C.set_state(self._object(C).name, toggled_on=bool(value))
+        C.annotations.set_state(self._object(C).name, toggled_on=bool(value))
 
     def _evaluate(self, state: ObjectState, target: WorldObject) -> Truth:
         return np.asarray(state.toggled_on)
@@ -68,12 +68,12 @@ class Sliced(StatePredicate):
         """
         check_truth_value(self, value)
         target = self._object(C)
-        if not value and C.states[target.name].sliced:
+        if not value and C.annotations.states[target.name].sliced:
             raise ConfigError(
                 f"{target.name!r} is sliced, which cannot be undone; begin with a world"
                 " where it is whole."
             )
-        C.set_state(target.name, sliced=bool(value))
+        C.annotations.set_state(target.name, sliced=bool(value))
 
     def _evaluate(self, state: ObjectState, target: WorldObject) -> Truth:
         return np.asarray(state.sliced)

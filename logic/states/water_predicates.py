@@ -47,8 +47,8 @@ class Soaked(StatePredicate):
         """Soak the object with as few droplets as are enough, or dry it."""
         check_truth_value(self, value)
         target = self._object(C)
-        wet = max(C.states[target.name].wetness, self._min_droplets(target))
-        C.set_state(target.name, wetness=wet if value else 0)
+        wet = max(C.annotations.states[target.name].wetness, self._min_droplets(target))
+        C.annotations.set_state(target.name, wetness=wet if value else 0)
 
     def plans(self, C: Config, when: Schedule, truth: bool = True) -> Plans:
         """Return plans in which the object stays below a water source long enough."""
@@ -78,7 +78,9 @@ class _SubstanceThreshold(StatePredicate):
         """Put as few droplets into the object as are enough, or take all out."""
         check_truth_value(self, value)
         target = self._object(C)
-        full = max(self._count(C.states[target.name]), self._min_droplets(target))
+        full = max(
+            self._count(C.annotations.states[target.name]), self._min_droplets(target)
+        )
         self._set_count(C, full if value else 0)
 
     @abstractmethod
@@ -129,7 +131,7 @@ class Saturated(_SubstanceThreshold):
         return count
 
     def _set_count(self, C: Config, count: int) -> None:
-        C.set_state(self.object, absorbed={self.substance: count})
+        C.annotations.set_state(self.object, absorbed={self.substance: count})
 
     def _min_droplets(self, target: WorldObject) -> int:
         return int(target.ability("soakable")["w_soaked"])
@@ -168,7 +170,7 @@ class _ContentThreshold(_SubstanceThreshold):
         return count
 
     def _set_count(self, C: Config, count: int) -> None:
-        C.set_state(self.object, contained={self.liquid: count})
+        C.annotations.set_state(self.object, contained={self.liquid: count})
 
     @abstractmethod
     def _threshold_text(self, target: WorldObject) -> str:

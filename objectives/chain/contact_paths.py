@@ -20,8 +20,8 @@ def contact_forces_along_path(
     forces = []
     for contact in modes.contacts:
         variable, world = contact.variable, modes.world
-        points = x[:, world.coordinates(variable.point)]
-        values = x[:, world.coordinates(variable.force)]
+        points = x[:, world.joints.coordinates(variable.point)]
+        values = x[:, world.joints.coordinates(variable.force)]
         for t in contact.slices:
             force = variable.unit * values[t]
             forces.append(ContactForce(variable.names, t, points[t], force))
@@ -43,7 +43,10 @@ def initialize_contacts(
     paths, C = paths.copy(), modes.world
     for contact in modes.contacts:
         variable = contact.variable
-        point, force = C.coordinates(variable.point), C.coordinates(variable.force)
+        point, force = (
+            C.joints.coordinates(variable.point),
+            C.joints.coordinates(variable.force),
+        )
         paths[..., np.append(point, force)] = 0.0
         for t in contact.slices:
             names = [modes.at(t).active_frame(name) for name in variable.names]

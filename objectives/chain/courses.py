@@ -79,7 +79,9 @@ def set_courses(
 ) -> None:
     """Write the poses of courses into paths of the solved world."""
     for course in courses:
-        paths[..., X.coordinates([course_joint(course.frame)])] = course.poses[1:]
+        paths[..., X.joints.coordinates([course_joint(course.frame)])] = course.poses[
+            1:
+        ]
 
 
 def set_course_state(
@@ -87,4 +89,4 @@ def set_course_state(
 ) -> None:
     """Write the poses in a slice (-1: the start) into coordinates of that world."""
     for course in courses:
-        q[X.coordinates([course_joint(course.frame)])] = course.poses[t + 1]
+        q[X.joints.coordinates([course_joint(course.frame)])] = course.poses[t + 1]

@@ -137,17 +137,21 @@ class ModeSequence:
     def coordinates(self) -> tuple[np.ndarray, np.ndarray]:
         """Indices in the world's q, and in the base's q, of the joints of both."""
         common = [n for n in self.base.joint_names if n in set(self.world.joint_names)]
-        return self.world.coordinates(common), self.base.coordinates(common)
+        return self.world.joints.coordinates(common), self.base.joints.coordinates(
+            common
+        )
 
     @cached_property
     def course_coordinates(self) -> np.ndarray:
         """Indices in the world's q of the joints of frames with a course."""
-        return self.world.coordinates([course_joint(name) for name in self.driven])
+        return self.world.joints.coordinates(
+            [course_joint(name) for name in self.driven]
+        )
 
     @cached_property
     def shared_coordinates(self) -> np.ndarray:
         """Indices in the world's q of the shared joints."""
-        return self.world.coordinates(self.shared)
+        return self.world.joints.coordinates(self.shared)
 
     @cached_property
     def shared_columns(self) -> tuple[int, ...]:
@@ -173,7 +177,7 @@ class ModeSequence:
         for contact in self.contacts:
             variable = contact.variable
             inactive = np.setdiff1d(np.arange(T), contact.slices)
-            columns = self.world.coordinates([variable.point, variable.force])
+            columns = self.world.joints.coordinates([variable.point, variable.force])
             limits[:, inactive[:, None], columns] = 0.0
         return limits
 
@@ -217,7 +221,7 @@ class ModeSequence:
             up = pose_multiply(X.pose(a.parent), X.frame(a.copy).origin)
             moved = pose_multiply(pose_inverse(up), pose)
             value, _ = value_from_pose(a.joint.type, a.joint.axis, moved)
-            columns = X.coordinates([a.joint.name])
+            columns = X.joints.coordinates([a.joint.name])
             path[:, columns] = np.clip(value, *X.limits[:, columns])
         return path
 
@@ -250,7 +254,7 @@ class ModeSequence:
         if self.world is self.base:
             return q
         C = self._config_with_helpers(q, t)
-        return C.q[C.coordinates(self.base.joint_names)]
+        return C.q[C.joints.coordinates(self.base.joint_names)]
 
     def path_to_base(self, x: np.ndarray) -> np.ndarray:
         """Return the coordinates (T, nq) of the base from those of the world."""
@@ -268,7 +272,7 @@ class ModeSequence:
         C, X = self.with_helpers.copy(), self.world.copy()
         common = [n for n in C.joint_names if n in set(X.joint_names)]
         full = C.q
-        full[C.coordinates(common)] = q[X.coordinates(common)]
+        full[C.joints.coordinates(common)] = q[X.joints.coordinates(common)]
         X.q, C.q = q, full
         for contact in self.contacts:
             contact.variable.renamed({}, t in contact.slices).register(C)
@@ -358,11 +362,9 @@ def build_modes(
             contact.variable.renamed(view, t in contact.slices).register(world)
         modes.append(Mode(world, dict(view), base_joints))
     # Sums over pairs have the same structure in all modes, so that one program serves.
-    every_pair = {
-        (int(a), int(b)) for m in modes for a, b in m.config.collision_indices()
-    }
+    every_pair = {(int(a), int(b)) for m in modes for a, b in m.config.pairs.indices()}
     for mode in modes:
-        mode.config.reserve_collisions(every_pair)
+        mode.config.pairs.reserve(every_pair)
     return ModeSequence(
         base=C,
         with_helpers=with_helpers,

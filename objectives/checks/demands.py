@@ -47,7 +47,7 @@ class ClearanceDemand:
             feature: that of the objective on the frames of this mode.
         """
         if self.pair is not None:
-            a, b = (C.solid_parts(name) for name in feature.frames)
+            a, b = (C.pairs.solid_parts(name) for name in feature.frames)
             pairs = np.array([(i, j) for i in a for j in b], int).reshape(-1, 2)
             target = 0.0 if feature.target is None else float(feature.target[0])
             return pairs, np.full(len(pairs), -target)

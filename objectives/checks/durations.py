@@ -30,7 +30,7 @@ def targets_out_of_time(spec: ProblemSpec) -> Iterator[str]:
         turns = C.kinematics().tree.is_angle & np.isinf(low) & np.isinf(high)
         around = np.abs(np.mod(distance + np.pi, 2 * np.pi) - np.pi)
         distance = np.where(turns, around, distance)
-        names = C.coordinate_names
+        names = C.joints.coordinate_names
         limits = stated_limits(spec, "velocity", names, range(t + 1))
         needed = np.where(known, distance / limits, 0.0)
         late = np.flatnonzero(needed > MIN_EXCESS * times[t])

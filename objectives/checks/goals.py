@@ -104,7 +104,7 @@ def joint_goal(
         chosen = bound.scale != 0
         q[bound.coordinates[chosen]] = bound.target[chosen]
         known[bound.coordinates[chosen]] = True
-    for first in mode.config.quaternions:
+    for first in mode.config.joints.quaternions:
         part = slice(first, first + 4)
         known[part] = known[part].all() and q[part].any()
     return mode.config, q, known
@@ -138,4 +138,4 @@ def _placed_link(mode: Mode, objective: Objective) -> Situation | None:
     placed, name = C.copy(), C.frames[root].name
     placed.detach(name)
     placed.set_pose(name, pose_multiply(target, pose_inverse(in_link)))
-    return Situation.of(placed, placed.q, placed.coordinates([name]))
+    return Situation.of(placed, placed.q, placed.joints.coordinates([name]))

@@ -37,7 +37,7 @@ def outside_of_limits(
         is_outside &= among
     if not is_outside.any():
         return ""
-    names, turns = C.coordinate_names, C.kinematics().tree.is_angle
+    names, turns = C.joints.coordinate_names, C.kinematics().tree.is_angle
     parts = [
         f"{names[i]} is {q[i]:.4g} {'rad' if turns[i] else 'm'}"
         f" ({low[i]:.4g} to {high[i]:.4g})"

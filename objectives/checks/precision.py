@@ -41,7 +41,7 @@ def coarse_coordinates(
     for frame, distance in zip(C.frames, distances, strict=True):
         sizes[f"{frame.name!r} in the world"] = float(distance)
         sizes[f"the shape of {frame.name!r}"] = _extent(frame.geometries)
-    for name, value in zip(C.coordinate_names, C.q, strict=True):
+    for name, value in zip(C.joints.coordinate_names, C.q, strict=True):
         sizes[f"joint {name!r}"] = abs(float(value))
     for objective in objectives:
         feature = objective.feature

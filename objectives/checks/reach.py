@@ -138,9 +138,9 @@ def _slide_range(C: Config, i: int, joint: Joint) -> float:
     # The joint itself leads if it follows none.
     leader = C.frames[relation.source].joint or joint
     if leader.name in C.joint_names:
-        ends = C.limits[:, C.coordinates([leader.name])]
+        ends = C.limits[:, C.joints.coordinates([leader.name])]
     else:
-        ends = np.array([C.joint_value(leader.name)])
+        ends = np.array([C.joints.value(leader.name)])
     # An unlimited joint at multiplier 0 stays at its offset.
     shifts = relation.multiplier * ends if relation.multiplier else 0.0
     farthest = np.abs(relation.scale * (shifts + relation.offset))

@@ -59,10 +59,10 @@ def overlap_doubts(modes: ModeSequence, x: Float[np.ndarray, "T nq"]) -> Iterato
         C = modes.at(t).config.copy()
         C.q = q
         names = [original_name(name) for name in C.frame_names]
-        pairs = C.collision_indices()
+        pairs = C.pairs.indices()
         is_loose = np.array([name in loose for name in names], bool)
         pairs = pairs[is_loose[pairs].any(1)]
-        pairs = pairs[~C.own_links(pairs)]
+        pairs = pairs[~C.pairs.own_links(pairs)]
         for k, contact in C.contacts(pairs, 0.0).items():
             pair = tuple(names[i] for i in pairs[k])
             overlap = (float(contact.distance), t)

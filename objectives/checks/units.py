@@ -40,7 +40,7 @@ def likely_degrees(C: Config) -> Iterator[str]:
     Of joints without limits these are whole numbers beyond a full turn: wheels that
     have turned so far are at no whole number. Starts outside of limits are told apart.
     """
-    names, (low, high) = C.coordinate_names, C.limits
+    names, (low, high) = C.joints.coordinate_names, C.limits
     is_angle = C.kinematics().tree.is_angle
     is_endless = is_angle & ~np.isfinite(low) & ~np.isfinite(high)
     found = is_endless & (np.abs(C.q) > FULL_TURN) & (C.q == np.round(C.q))

@@ -69,7 +69,7 @@ class CollisionAvoidance:
             pairs: frame indices.
             touching: pairs that may touch.
         """
-        margins = np.where(C.own_links(pairs), self.self_margin, self.margin)
+        margins = np.where(C.pairs.own_links(pairs), self.self_margin, self.margin)
         return np.where(is_among(C, pairs, touching), -TOUCH_DEPTH, margins)
 
     def touching(self, slices: Iterable[int]) -> frozenset[PairName]:

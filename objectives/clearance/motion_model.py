@@ -65,7 +65,7 @@ def _segments_of_modes(
 def _motion_part(
     C: Config, segments: Int[np.ndarray, " n"], avoidance: CollisionAvoidance
 ) -> MotionPart | None:
-    (pairs, is_counted), ignored = C.collision_places(), _ignored_pairs(C)
+    (pairs, is_counted), ignored = C.pairs.places(), _ignored_pairs(C)
     indices = np.concatenate([pairs, ignored]).reshape(-1, 2)
     if not len(indices):
         return None
@@ -90,9 +90,9 @@ def _motion_part(
 
 def _ignored_pairs(C: Config) -> Int[np.ndarray, "n 2"]:
     """Return excluded pairs that move, but are not both links of one robot."""
-    named = [(C.index(p.a), C.index(p.b)) for p in C.ignored_collisions()]
+    named = [(C.index(p.a), C.index(p.b)) for p in C.pairs.ignored()]
     pairs = np.array(named, int).reshape(-1, 2)
     is_solid = np.array([can_collide(frame) for frame in C.frames], bool)
     driven = C.tree.model.kinematics.dof_mask[pairs]
     moves = (driven[:, 0] != driven[:, 1]).any(-1)
-    return pairs[is_solid[pairs].all(1) & moves & ~C.own_links(pairs)]
+    return pairs[is_solid[pairs].all(1) & moves & ~C.pairs.own_links(pairs)]

@@ -103,7 +103,7 @@ def moving_joints(C: Config, frame: str) -> list[str]:
 def _joint_rows(C: Config, name: str, message: Message) -> Iterator[TypedFeature]:
     value = message.number("position")
     above, below = message.number("tolerance_above"), message.number("tolerance_below")
-    turns = np.isfinite(C.periods[C.coordinates([name])]).all()
+    turns = np.isfinite(C.joints.periods[C.joints.coordinates([name])]).all()
     if max(above, below) <= EXACT or turns:
         yield Feature(FS.qItself, name, target=value), OT.eq
         return

@@ -55,7 +55,7 @@ class MoveItProblem:
                 f"goal is {goal}, expected one of 0 to {len(self.goals) - 1}."
             )
         komo = setup_motion(self.world, 1, slices, collisions=False)
-        if self.world.collision_pairs():
+        if self.world.pairs.names():
             komo.avoid_collisions(margin)
         if self.path_constraints is not None:
             for feature, kind in self.path_constraints.features:
@@ -109,7 +109,7 @@ def load_moveit(
     """
     C = _world(robot, packages)
     if srdf is not None:
-        C.read_srdf(srdf, packages=packages)
+        C.pairs.read_srdf(srdf, packages=packages)
     skipped: list[str] = []
     messages = read_messages(_path("scene", scene))
     planning_scene = PlanningScene(C, skipped)
@@ -159,7 +159,7 @@ def _with_request(scene: PlanningScene, message: Message) -> MoveItProblem:
         put_helpers(scene, goal)
     joints = dict.fromkeys(name for goal in (*goals, along) for name in goal.joints)
     if joints:
-        C.select_joints(list(joints))
+        C.joints.select(list(joints))
     return MoveItProblem(C, tuple(goals), along if along.features else None)
 
 

@@ -142,7 +142,7 @@ def make_placement(
     """Return a solution as a placement."""
 
     def joint_value(name: str) -> np.ndarray:
-        return np.array(solution.q[world.coordinates([name])])
+        return np.array(solution.q[world.joints.coordinates([name])])
 
     poses = {}
     for name in names:

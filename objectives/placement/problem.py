@@ -95,7 +95,7 @@ def solve_placement(
             around all frames and shapes except planes, enlarged on all sides by 10 cm
             and the sizes of the movables.
         collisions: whether the movables must not penetrate anything; see
-            `Config.collision_pairs`.
+            `Config.pairs.names`.
         min_separation: solutions are distinct if a movable differs by more than this
             distance [m] or angle [rad].
         max_solutions: number of feasible starts after which the remaining starts are
@@ -145,7 +145,7 @@ def solve_placement(
         limits = np.array([[-np.inf], [np.inf]]) * np.ones(7)
         limits[:, :3] = corners
         for name in names:
-            world.set_limits(name, limits)
+            world.joints.set_limits(name, limits)
     count, poses = check_starts(names, starts)
     komo = KOMO(world)
     for constraint in constraints:
@@ -204,7 +204,7 @@ def _free_movables(C: Config, movable: Frames) -> tuple[Config, tuple[str, ...]]
             f"movable is {movable!r}, expected a list of names of one or more frames."
         )
     world = C.copy()
-    world.select_joints([])
+    world.joints.select([])
     indices = {C.tree.own_index(name) for name in names}
     depth = {i: len(with_ancestors(C.frames, i)) for i in indices}
     ordered = [C.frames[i].name for i in sorted(indices, key=lambda i: (depth[i], i))]
@@ -222,7 +222,7 @@ def _avoid_collisions(komo: KOMO, names: Sequence[str]) -> None:
         for i, frame in enumerate(world.frames)
         if with_ancestors(world.frames, i) & roots
     ]
-    involved = {name for pair in world.collision_pairs() for name in pair}
+    involved = {name for pair in world.pairs.names() for name in pair}
     if involved & set(moving):
         komo.add_objective(
             None,

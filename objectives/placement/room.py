@@ -62,7 +62,7 @@ def least_shadow(world: Config, name: FrameName) -> float:
     """
     shapes = [
         geometry.shape
-        for i in world.solid_parts(name)
+        for i in world.pairs.solid_parts(name)
         for geometry in world.frames[i].geometries
         if geometry.collision
     ]
@@ -90,7 +90,7 @@ def inner_area(world: Config, name: FrameName) -> float:
         world: the world.
         name: of the support.
     """
-    parts = world.solid_parts(name)
+    parts = world.pairs.solid_parts(name)
     poses = world.poses()
     boxes = np.stack([frame_bounds(world.frames[i], poses[i]) for i in parts])
     low, high = boxes[:, 0].min(0), boxes[:, 1].max(0)

@@ -57,7 +57,7 @@ class PlacementSampler:
         else:
             self._arrange(q, min(count // 2, MAX_ARRANGED), rng)
         for name, poses in self.poses.items():
-            q[1:, 0, self.world.coordinates([name])] = poses
+            q[1:, 0, self.world.joints.coordinates([name])] = poses
         q = self._improve(q, self.improve_poses)
         return self._improve(self._best(q, count, hints), self.improve_witnesses)
 
@@ -69,7 +69,7 @@ class PlacementSampler:
             self.world, self.names, self.region, self.hints_of, count, rng
         )
         for name, arranged in poses.items():
-            q[: len(arranged), 0, self.world.coordinates([name])] = arranged
+            q[: len(arranged), 0, self.world.joints.coordinates([name])] = arranged
 
     def _improve(
         self, q: Float[np.ndarray, "n 1 nq"], functions: Sequence[ImproveStarts]
@@ -92,7 +92,7 @@ class PlacementSampler:
         votes = np.zeros(len(q))
         for name, hint in hints.items():
             if hint.votes is not None:
-                columns = self.world.coordinates([name])
+                columns = self.world.joints.coordinates([name])
                 votes += np.asarray(hint.votes(q[:, 0, columns]))
         is_present = (q[:, 0] == self.world.q).all(-1)
         order = np.argsort(np.where(is_present, np.inf, -votes), kind="stable")

@@ -114,7 +114,7 @@ def sample_placements(
     has_hints = any(hint.boxes for hint in hints.values())
     is_random = index < starts - 1 if has_hints else index > 0
     for name in names:
-        columns = world.coordinates([name])
+        columns = world.joints.coordinates([name])
         hint = hints.get(name, PlacementHints())
         low, high = (np.tile(corner, (starts, 1)) for corner in corners)
         boxes = usable_boxes(hint.boxes, corners)

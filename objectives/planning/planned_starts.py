@@ -167,6 +167,6 @@ def turned_coordinates(spec: ProblemSpec) -> Int[np.ndarray, " n"]:
     """Return the coordinates of joints with quaternions, such as free bodies."""
     world = mode_sequence(spec).world
     turned = world.kinematics().tree.indices.quaternion_coordinates.reshape(-1)
-    joints = (world.coordinates([name]) for name in world.joint_names)
+    joints = (world.joints.coordinates([name]) for name in world.joint_names)
     columns = [c for c in joints if np.isin(c, turned).any()]
     return np.concatenate([np.zeros(0, int), *columns])

@@ -46,14 +46,19 @@ def motion_limits(
     scale = number("scale", scale, expected, lambda x: x > 0, ObjectiveError)
     chosen = [joints] if isinstance(joints, str) else list(joints or C.joint_names)
     kinds = (
-        ("velocity", FS.velocityBounds, velocity, C.max_velocity),
-        ("acceleration", FS.accelerationBounds, acceleration, C.max_acceleration),
-        ("jerk", FS.jerkBounds, jerk, C.max_jerk),
+        ("velocity", FS.velocityBounds, velocity, C.joints.max_velocity),
+        (
+            "acceleration",
+            FS.accelerationBounds,
+            acceleration,
+            C.joints.max_acceleration,
+        ),
+        ("jerk", FS.jerkBounds, jerk, C.joints.max_jerk),
     )
     is_limited = False
     for order, (label, symbol, given, of_model) in enumerate(kinds, 1):
         if given is not None:
-            limits = parse_limits(label, given, C.coordinate_names)
+            limits = parse_limits(label, given, C.joints.coordinate_names)
             if label == "velocity":
                 _warn_of_high_speeds(C, limits)
         else:
@@ -61,13 +66,15 @@ def motion_limits(
             is_reached = order <= max(k_order, 1)
             limits = of_model if is_reached else np.full(C.nq, np.inf)
         # Entries of quaternions are no motion by themselves.
-        for first in C.quaternions:
+        for first in C.joints.quaternions:
             limits[first : first + 4] = np.inf
-        limited = [n for n in chosen if np.isfinite(limits[C.coordinates(n)]).all()]
+        limited = [
+            n for n in chosen if np.isfinite(limits[C.joints.coordinates(n)]).all()
+        ]
         if not limited:
             continue
         is_limited = True
-        values = limits[C.coordinates(limited)]
+        values = limits[C.joints.coordinates(limited)]
         per_row = scale / np.repeat(values, 2)
         within = values * (1 - SPARE / scale)
         yield f"{label} limits", Feature(symbol, limited, scale=per_row, limits=within)
@@ -81,12 +88,12 @@ def motion_limits(
 
 def _warn_of_high_speeds(C: Config, limits: np.ndarray) -> None:
     """Warn of finite speed limits (nq,) that the model's own are far below."""
-    own = C.max_velocity
+    own = C.joints.max_velocity
     is_angle = C.kinematics().tree.is_angle
     highest = np.where(is_angle, MAX_TURN_RATIO, MAX_SLIDE_RATIO) * own
     found = np.flatnonzero(np.isfinite(limits) & (limits > highest))
     if len(found):
-        names = C.coordinate_names
+        names = C.joints.coordinate_names
         parts = [f"{limits[i]:.4g} of {names[i]} ({own[i]:.4g})" for i in found]
         warnings.warn(
             "velocity is far above what the model allows (in parentheses):"

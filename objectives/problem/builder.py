@@ -217,7 +217,7 @@ def _allowed_contacts(
     C = spec.world
     slices = select_slices(times, spec.slices_per_phase, spec.T, f"allow {a}-{b}")
     names = C.frame_names
-    pairs = list(product(C.solid_parts(a), C.solid_parts(b)))
+    pairs = list(product(C.pairs.solid_parts(a), C.pairs.solid_parts(b)))
     if any(i == k for i, k in pairs):
         raise ObjectiveError(
             f"allow has {a!r} and {b!r}, which are the same; name two frames or"

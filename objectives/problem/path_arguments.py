@@ -36,7 +36,7 @@ def parse_path(
         raise ObjectiveError(f"{label} has NaN or infinite entries.")
     if values.ndim == 1 or len(values) == T:
         return np.array(np.broadcast_to(values, (T, n)))
-    return resample_path(C.q, values, T, C.quaternions)
+    return resample_path(C.q, values, T, C.joints.quaternions)
 
 
 def parse_start_velocity(
@@ -114,6 +114,6 @@ def parse_waypoints(
             " the end of each phase."
         )
     path = waypoint_path(
-        C.q, points, spec.slices_per_phase, spec.T, C.quaternions, linear
+        C.q, points, spec.slices_per_phase, spec.T, C.joints.quaternions, linear
     )
     return np.clip(path, *C.limits)

@@ -65,14 +65,14 @@ def _random_paths(
     progress[:, modes.shared_coordinates] = 1.0
     for k in range(count):
         goal = rng.uniform(low, high)
-        for first in C.quaternions:
+        for first in C.joints.quaternions:
             part = slice(first, first + 4)
             goal[part] = rng.normal(size=4)
             goal[part] /= np.linalg.norm(goal[part])
             # q and -q are the same rotation: choose the sign nearer to the state.
             goal[part] *= 1.0 if goal[part] @ q[part] >= 0 else -1.0
         path = q + GOAL_FRACTIONS[k % len(GOAL_FRACTIONS)] * progress * (goal - q)
-        for first in C.quaternions:
+        for first in C.joints.quaternions:
             part = path[:, first : first + 4]
             part /= np.maximum(np.linalg.norm(part, axis=1, keepdims=True), 1e-9)
         paths.append(np.clip(path, *limits))

@@ -303,7 +303,7 @@ def _duration_coordinates(spec: ProblemSpec) -> tuple[int, ...]:
     """Return the coordinate of the factor of each slice's duration; see `Chain`."""
     if not spec.durations:
         return ()
-    coordinates = mode_sequence(spec).world.coordinates(spec.durations)
+    coordinates = mode_sequence(spec).world.joints.coordinates(spec.durations)
     phases = np.arange(spec.T) // spec.slices_per_phase
     return tuple(coordinates[phases].tolist())
 
@@ -353,7 +353,7 @@ def initial_paths(
         set_courses(modes.world, spec.courses, paths)
         # Durations are no part of a path: all starts have the initial ones.
         if spec.durations:
-            durations = modes.world.coordinates(spec.durations)
+            durations = modes.world.joints.coordinates(spec.durations)
             paths[..., durations] = state[durations]
         paths.flags.writeable = False
         return paths

@@ -35,7 +35,7 @@ def stated_limits(
         mode = mode_sequence(spec).at(objective.slices[0])
         bound = mode.bind(objective.feature)
         for i, limit in zip(bound.coordinates, bound.params["limits"], strict=True):
-            if (name := mode.config.coordinate_names[i]) in names:
+            if (name := mode.config.joints.coordinate_names[i]) in names:
                 k = names.index(name)
                 limits[k] = min(limits[k], limit)
     return limits

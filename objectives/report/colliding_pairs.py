@@ -187,7 +187,7 @@ def own_links_too_near(certificate: Certificate | None, C: Config) -> str:
         a, b = map(original_name, short.frames)
         if short.distance <= 0 or not {a, b} <= {*C.frame_names}:
             continue
-        if C.own_links(np.array([[C.index(a), C.index(b)]]))[0]:
+        if C.pairs.own_links(np.array([[C.index(a), C.index(b)]]))[0]:
             near, least = millimetres(short.distance, short.required)
             return (
                 f" {a!r} and {b!r} are links of one robot and come to {near} mm on the"

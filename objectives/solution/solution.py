@@ -308,11 +308,12 @@ class Solution:
         Args:
             velocity: largest speed of each coordinate [rad/s, m/s]: one number, or one
                 for each coordinate of the world (nq,), inf where none. None: those of
-                the joints, `Config.max_velocity`, and of `KOMO.add_motion_limits`.
+                the joints, `Config.joints.max_velocity`, and of
+                `KOMO.add_motion_limits`.
             acceleration: largest acceleration of each coordinate [rad/s², m/s²], in the
-                same way. None: that of the joints, `Config.max_acceleration`, and of
-                `KOMO.add_motion_limits`; where there is none twice the speed limit per
-                second, so that full speed is reached in 0.5 s.
+                same way. None: that of the joints, `Config.joints.max_acceleration`,
+                and of `KOMO.add_motion_limits`; where there is none twice the speed
+                limit per second, so that full speed is reached in 0.5 s.
             deviation: largest distance of a coordinate from the path [rad, m]. A larger
                 one is faster where the path has sharp corners.
             dt: time between samples [s].
@@ -326,7 +327,7 @@ class Solution:
                 the jerk, which no retimed motion keeps.
         """
         self._warn_if_infeasible("retime")
-        names = self._played.world.coordinate_names
+        names = self._played.world.joints.coordinate_names
         stated = np.full((2, len(names)), np.inf)
         if self._record is not None:
             spec, kinds = self._record.spec, ("velocity", "acceleration")
@@ -470,7 +471,7 @@ class Solution:
         return plot_path(
             times=self.times,
             path=self.path,
-            names=self.config.coordinate_names,
+            names=self.config.joints.coordinate_names,
             reports=self.objectives,
             tolerance=self.tolerance,
             title=f"{status}, cost {self.sos:.3g}",

@@ -47,4 +47,4 @@ def phase_problem(
     if joints is not None:
         C.lock([name for name in C.joint_names if name not in joints])
     end = modes.to_base(x[last], last)
-    return C, end[modes.base.coordinates(C.joint_names)]
+    return C, end[modes.base.joints.coordinates(C.joint_names)]

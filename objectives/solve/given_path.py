@@ -43,7 +43,7 @@ def given_path_as_solution(
     x = modes.without_jumps(modes.from_base(path))
     if spec.durations and steps is not None:
         factors = steps[:: spec.slices_per_phase] / spec.tau[:: spec.slices_per_phase]
-        x[:, modes.world.coordinates(spec.durations)] = factors
+        x[:, modes.world.joints.coordinates(spec.durations)] = factors
     set_courses(modes.world, spec.courses, x)
     return solved_path_as_solution(spec, x, tolerance)
 

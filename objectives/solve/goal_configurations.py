@@ -69,7 +69,7 @@ def goal_configurations(
         KeyboardInterrupt: for an interrupt, or once the deadline has passed.
     """
     alone = _slice_problem(spec, q, before, t, locked)
-    columns = mode_sequence(spec).world.coordinates(alone.config.joint_names)
+    columns = mode_sequence(spec).world.joints.coordinates(alone.config.joint_names)
     # A path that missed its goal may end near what leads there, or far astray.
     states = []
     for state in (q, before):
@@ -117,7 +117,9 @@ class Projection:
         demands = tuple(o for o in alone.objectives if o.type is not OT.sos)
         compiled = compile_chain(replace(alone, objectives=demands))
         self.chain, self.data = compiled.chain, without_slack(compiled.data)
-        self.columns = mode_sequence(spec).world.coordinates(alone.config.joint_names)
+        self.columns = mode_sequence(spec).world.joints.coordinates(
+            alone.config.joint_names
+        )
         self.tolerance = tolerance
 
     def __call__(
@@ -158,7 +160,7 @@ def _slice_problem(
         world.lock([name for name in world.joint_names if name not in mode.joints])
     if locked:
         world.lock([name for name in world.joint_names if name in locked])
-    near = before[mode.config.coordinates(world.joint_names)]
+    near = before[mode.config.joints.coordinates(world.joint_names)]
     cost = Feature(FS.qItself, (), scale=NEARNESS_SCALE, target=near)
     objectives = [Objective("nearness", cost, OT.sos, (0,))]
     for o in spec.objectives:

@@ -306,7 +306,7 @@ class _PathPlanner:
         locked = [
             name
             for name in joints
-            if np.isin(self.world.coordinates([name]), stay).any()
+            if np.isin(self.world.joints.coordinates([name]), stay).any()
         ]
         return Projection(self.spec, start, first, self.settings.tolerance, locked)
 
@@ -326,7 +326,7 @@ class _PathPlanner:
             locked = [
                 name
                 for name in self.world.joint_names
-                if np.isin(self.world.coordinates([name]), stay).any()
+                if np.isin(self.world.joints.coordinates([name]), stay).any()
             ]
             for count in (FEW_CANDIDATES, MAX_CANDIDATES):
                 self._goals[key] = goal_configurations(

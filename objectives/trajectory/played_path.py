@@ -46,7 +46,7 @@ class PlayedPath:
         return StraightPath(
             np.concatenate([[0.0], np.cumsum(self.tau)]),
             self.modes.whole_path(self.world.q, self.x, self.courses),
-            self.modes.world.quaternions,
+            self.modes.world.joints.quaternions,
         )
 
     @property
@@ -57,18 +57,18 @@ class PlayedPath:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the coordinates of `joints`."""
-        names = self.world.coordinate_names
-        return tuple(names[k] for k in self.world.coordinates(self.joints))
+        names = self.world.joints.coordinate_names
+        return tuple(names[k] for k in self.world.joints.coordinates(self.joints))
 
     @cached_property
     def of_joints(self) -> StraightPath:
         """The path of `joints` alone."""
-        path, columns = self.straight, self.modes.world.coordinates(self.joints)
+        path, columns = self.straight, self.modes.world.joints.coordinates(self.joints)
         quaternions = np.flatnonzero(np.isin(columns, path.quaternions))
         points = path.points[:, columns]
         before = self.before
         if before is not None:
-            before = before[self.world.coordinates(self.joints)]
+            before = before[self.world.joints.coordinates(self.joints)]
         return StraightPath(path.times, points, tuple(quaternions.tolist()), before)
 
     def at_time(self, t: float | VectorLike) -> np.ndarray:
@@ -124,11 +124,14 @@ class PlayedPath:
     def _warn_of_jerk(self) -> None:
         """Warn of limits of jerk, since accelerations of the fastest motion jump."""
         C = self.world
-        columns = C.coordinates(self.joints)
+        columns = C.joints.coordinates(self.joints)
         moves = np.ptp(self.of_joints.points, axis=0) > 0
-        limited = np.flatnonzero(np.isfinite(C.max_jerk[columns]) & moves)
+        limited = np.flatnonzero(np.isfinite(C.joints.max_jerk[columns]) & moves)
         if len(limited):
-            shown = [f"{self.names[i]} ({C.max_jerk[columns][i]:.4g})" for i in limited]
+            shown = [
+                f"{self.names[i]} ({C.joints.max_jerk[columns][i]:.4g})"
+                for i in limited
+            ]
             warnings.warn(
                 "retime keeps limits of velocity and acceleration only, but the model"
                 f" limits the jerk of {first_few(shown)}. Where it counts, use"
@@ -145,15 +148,17 @@ class PlayedPath:
     ) -> Float[np.ndarray, "2 n"]:
         """Return limits of velocity and acceleration of the coordinates of `joints`."""
         C = self.world
-        fastest = np.minimum(C.max_velocity, stated[0])
+        fastest = np.minimum(C.joints.max_velocity, stated[0])
         if velocity is not None:
-            fastest = parse_limits("velocity", velocity, C.coordinate_names)
-        hardest = np.minimum(C.max_acceleration, stated[1])
+            fastest = parse_limits("velocity", velocity, C.joints.coordinate_names)
+        hardest = np.minimum(C.joints.max_acceleration, stated[1])
         usual = ACCELERATION_PER_VELOCITY * fastest
         hardest = np.where(np.isfinite(hardest), hardest, usual)
         if acceleration is not None:
-            hardest = parse_limits("acceleration", acceleration, C.coordinate_names)
-        return np.stack([fastest, hardest])[:, C.coordinates(self.joints)]
+            hardest = parse_limits(
+                "acceleration", acceleration, C.joints.coordinate_names
+            )
+        return np.stack([fastest, hardest])[:, C.joints.coordinates(self.joints)]
 
 
 def _slices_at(

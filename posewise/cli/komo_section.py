@@ -92,7 +92,7 @@ def _limit_arguments(C: Config, fields: dict[str, Entry]) -> dict[str, Any]:
             limits = np.full(C.nq, np.inf)
             with fields[kind].locating_errors():
                 for joint, value in fields[kind].mapping("").items():
-                    limits[C.coordinates(joint)] = _number(value)
+                    limits[C.joints.coordinates(joint)] = _number(value)
             arguments[kind] = limits
     arguments["joints"] = read_names(fields, "joints")
     return arguments
@@ -105,7 +105,7 @@ def _read_velocity(C: Config, entry: Entry) -> Any:
     columns = list(C.tree.model.layout.tree.column_coordinate)
     velocity = np.zeros(C.nv)
     for joint, value in entry.value.items():
-        coordinates = C.coordinates(joint).tolist()
+        coordinates = C.joints.coordinates(joint).tolist()
         if len(coordinates) > 1:
             value.fail(
                 f"the joint {joint!r} has several coordinates; give the velocities of"

@@ -99,7 +99,7 @@ def _objects_that_the_file_lacks(
     for obj in dict.fromkeys(objects):
         parts = C.subtree(obj)
         joints = [n for n, o in zip(C.joint_names, owners, strict=True) if o in parts]
-        names = {C.coordinate_names[k] for k in C.coordinates(joints)}
+        names = {C.joints.coordinate_names[k] for k in C.joints.coordinates(joints)}
         if names <= absent:
             lacking.append(obj)
     return lacking
@@ -193,9 +193,9 @@ def _check_distances(
             world.attach(link, obj)
         frames = {n: C.frames[C.tree.joint_frame(n)].name for n in C.joint_names}
         moving = [n for n, frame in frames.items() if not _is_free(C, frame)]
-        world.select_joints(moving)
+        world.joints.select(moving)
         spec = replace(KOMO(world).spec, avoidance=avoidance)
-        points = loaded.path[rows][:, C.coordinates(moving)]
+        points = loaded.path[rows][:, C.joints.coordinates(moving)]
         steps = np.zeros(last - first, int)
         lines += PlayedFile(spec, points, times[rows], steps).missing()
     unique = tuple(dict.fromkeys(lines))
@@ -222,7 +222,7 @@ def _poses(
 ) -> Float[np.ndarray, "n frames 7"]:
     """Return the world poses of all frames at configurations."""
     positions = C.forward_pass(path).frames.p
-    return np.concatenate([positions, C.quaternions_at(path)], -1)
+    return np.concatenate([positions, C.joints.quaternions_at(path)], -1)
 
 
 def _rests(poses: Float[np.ndarray, "n 7"]) -> Bool[np.ndarray, " steps"]:

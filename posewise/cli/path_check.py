@@ -179,7 +179,7 @@ def _check_durations(solution: Solution, spec: ProblemSpec) -> list[PathCheck]:
     if not spec.durations:
         return []
     C = mode_sequence(spec).world
-    columns = C.coordinates(spec.durations)
+    columns = C.joints.coordinates(spec.durations)
     factors, (low, high) = solution.x[-1, columns], C.limits[:, columns]
     at_first = np.add.reduceat(spec.tau, np.arange(0, spec.T, spec.slices_per_phase))
     lines = [

@@ -167,7 +167,7 @@ def read_path_file(file: Path, C: Config) -> PathFile:
         if own is not None:
             full[:, columns[: own.shape[1]]] = own
         derivatives.append(None if own is None else full)
-    names = tuple(C.coordinate_names[i] for i in absent)
+    names = tuple(C.joints.coordinate_names[i] for i in absent)
     return PathFile(path, times, names, slices, *derivatives)
 
 
@@ -192,18 +192,18 @@ def _columns(file: Path, C: Config, names: list[str] | None, count: int) -> np.n
         if count != C.nq:
             raise LoadError(
                 f"{file}: rows have {count} numbers, expected {C.nq}: values of"
-                f" {first_few(list(C.coordinate_names))}."
+                f" {first_few(list(C.joints.coordinate_names))}."
             )
         return np.arange(C.nq)
     columns: list[int] = []
-    known = (*C.joint_names, *C.coordinate_names)
+    known = (*C.joint_names, *C.joints.coordinate_names)
     for name in names:
         # Names may begin and end with spaces, and so may the columns of a table.
         name = name if name in known else name.strip()
-        if name in C.coordinate_names:
-            columns.append(C.coordinate_names.index(name))
+        if name in C.joints.coordinate_names:
+            columns.append(C.joints.coordinate_names.index(name))
         elif name in C.joint_names:
-            columns += C.coordinates([name]).tolist()
+            columns += C.joints.coordinates([name]).tolist()
         else:
             raise LoadError(f"{file}: {unknown_name('joint', name, known)}")
     if len(columns) != count:

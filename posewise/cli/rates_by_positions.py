@@ -58,8 +58,8 @@ class RatesByPositions:
         v = unknown if loaded.velocities is None else loaded.velocities
         a = unknown if loaded.accelerations is None else loaded.accelerations
         signs = _signs(loaded.path, C)
-        q, names = loaded.path * signs, C.coordinate_names
-        return cls(names, C.quaternions, loaded.times, q, v * signs, a * signs)
+        q, names = loaded.path * signs, C.joints.coordinate_names
+        return cls(names, C.joints.quaternions, loaded.times, q, v * signs, a * signs)
 
     @cached_property
     def steps(self) -> Float[np.ndarray, "steps 1"]:
@@ -199,7 +199,7 @@ def _longest_run(flags: np.ndarray) -> int:
 def _signs(path: Float[np.ndarray, "n nq"], C: Config) -> Float[np.ndarray, "n nq"]:
     """Return factors that keep quaternions from changing their sign between rows."""
     signs = np.ones_like(path)
-    for first in C.quaternions:
+    for first in C.joints.quaternions:
         part = path[:, first : first + 4]
         flips = np.where(np.sum(part[1:] * part[:-1], 1) < 0, -1.0, 1.0)
         signs[1:, first : first + 4] = np.cumprod(flips)[:, None]

@@ -37,11 +37,11 @@ def check_limits(loaded: PathFile, C: Config) -> PathCheck:
     """Check the limits of the joints at each row."""
     low, high = C.limits
     excess = np.maximum(low - loaded.path, loaded.path - high)
-    lines = []
+    lines, names = [], C.joints.coordinate_names
     for i in np.flatnonzero((excess > LIMIT_TOLERANCE).any(0)):
         t = int(np.argmax(excess[:, i]))
         lines.append(
-            f"{C.coordinate_names[i]} is {loaded.path[t, i]:.4g} in configuration {t},"
+            f"{names[i]} is {loaded.path[t, i]:.4g} in configuration {t},"
             f" beyond its limits {low[i]:.4g} to {high[i]:.4g}."
         )
     worst = loaded.path[np.argmax(excess, 0), np.arange(C.nq)]
@@ -69,12 +69,12 @@ def check_speeds(
     if times[0] > 0:
         path, times = np.vstack([C.q, path]), np.concatenate([[0.0], times])
     speed = np.abs(np.diff(path, axis=0)) / np.diff(times)[:, None]
-    limit = C.max_velocity
+    limit = C.joints.max_velocity
     lines = []
     for i in np.flatnonzero((speed > (1 + SPEED_TOLERANCE) * limit).any(0)):
         t = int(np.argmax(speed[:, i]))
         lines.append(
-            f"{C.coordinate_names[i]} moves at {speed[t, i]:.3g} before"
+            f"{C.joints.coordinate_names[i]} moves at {speed[t, i]:.3g} before"
             f" {times[t + 1]:.3g} s, faster than {limit[i]:.3g}."
         )
     return PathCheck(name, not lines, tuple(lines))
@@ -101,7 +101,9 @@ def check_motion_limits(
         return None
     lines: dict[tuple[str, str], str] = {}
     for sample in samples:
-        for name, line in _excesses(sample, spec.config.coordinate_names, tolerance):
+        for name, line in _excesses(
+            sample, spec.config.joints.coordinate_names, tolerance
+        ):
             lines.setdefault((sample.kind, name), line)
     return PathCheck("motion limits at each row", not lines, tuple(lines.values()))
 
@@ -147,7 +149,7 @@ def _samples(loaded: PathFile, spec: ProblemSpec) -> Iterator[_Samples]:
     if loaded.times is not None:
         at_rows = [f"at {t:.3g} s" for t in loaded.times]
     for kind, values in columns.items():
-        limits = stated_limits(spec, kind, C.coordinate_names, range(spec.T))
+        limits = stated_limits(spec, kind, C.joints.coordinate_names, range(spec.T))
         if not np.isfinite(limits).any():
             continue
         if values is not None:

@@ -1,6 +1,6 @@
 """The scene of a problem file: models, frames and objects in their order in the file.
 
-Keys are the arguments of the methods of `Config`.
+Keys are the arguments of the methods of `Config` and its facets.
 """
 
 import inspect
@@ -20,6 +20,7 @@ from posewise.robots.annotations.object_states import (
 from posewise.robots.annotations.rooms import Room, RoomMap
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError, unknown_name
+from posewise.robots.facets.annotations import WorldAnnotations
 from posewise.robots.loaders.dispatch import Packages
 from posewise.robots.typing import ModelName
 from posewise.robots.validation import CONVERSION_ERRORS
@@ -81,7 +82,7 @@ def _read_srdf(C: Config, section: Entry, prefix: str, packages: Packages) -> No
     fields = _expand_shorthand(section, "file", ("file", "xacro_args"))
     path = _model_file(fields.pop("file"), packages)
     with section.locating_errors():
-        C.read_srdf(path, prefix, packages=packages, **_read_arguments(fields))
+        C.pairs.read_srdf(path, prefix, packages=packages, **_read_arguments(fields))
 
 
 def _model_file(name: Entry, packages: Packages) -> Path:
@@ -116,14 +117,21 @@ def _add_models(C: Config, section: Entry) -> None:
             C.load(cast(ModelName, name), **_read_arguments(fields))
 
 
+def _annotations(C: Config) -> WorldAnnotations:
+    return C.annotations
+
+
 def _named_section(
-    method: Callable[..., Any], *more: str
+    method: Callable[..., Any],
+    *more: str,
+    facet: Callable[[Config], Config | WorldAnnotations] = lambda C: C,
 ) -> Callable[[Config, Entry], None]:
     """Return the reader of a section that calls a method of the world for each name.
 
     Args:
         method: method whose arguments are the keys.
         more: further keys.
+        facet: returns what has the method, from the world.
     """
     keys = (*_argument_names(method, "name"), *more)
 
@@ -131,7 +139,7 @@ def _named_section(
         for name, entry in section.mapping("a mapping of names").items():
             arguments = _read_arguments(entry.fields(keys))
             with entry.locating_errors():
-                _call_method(entry, method, C, name, arguments)
+                _call_method(entry, method, facet(C), name, arguments)
 
     return add
 
@@ -139,16 +147,16 @@ def _named_section(
 def _call_method(
     entry: Entry,
     method: Callable[..., Any],
-    C: Config,
+    owner: Config | WorldAnnotations,
     name: str,
     arguments: dict[str, Any],
 ) -> None:
     """Call a method after checking that all required arguments are there."""
     try:
-        inspect.signature(method).bind(C, name, **arguments)
+        inspect.signature(method).bind(owner, name, **arguments)
     except TypeError as error:
         entry.fail(f"{error}.")
-    method(C, name, **arguments)
+    method(owner, name, **arguments)
 
 
 def _set_joints(C: Config, section: Entry) -> None:
@@ -183,7 +191,7 @@ def _ignore_collisions(C: Config, section: Entry) -> None:
 
 
 def _add_regions(C: Config, section: Entry) -> None:
-    keys = _argument_names(Config.add_region)
+    keys = _argument_names(WorldAnnotations.add_region)
     for entry in section.items("mappings with the keys object, name, kind, size, …"):
         arguments = _read_arguments(entry.fields(keys))
         for key in ("object", "name"):
@@ -192,7 +200,7 @@ def _add_regions(C: Config, section: Entry) -> None:
                     f"there is no key {key!r}; got {shorten(entry.to_python())}."
                 )
         with entry.locating_errors():
-            C.add_region(**arguments)
+            C.annotations.add_region(**arguments)
 
 
 def _set_rooms(C: Config, section: Entry) -> None:
@@ -209,14 +217,14 @@ def _set_rooms(C: Config, section: Entry) -> None:
             RoomMap(rooms, fields["size"].to_python())
     options = _read_arguments({k: e for k, e in fields.items() if k != "rooms"})
     with section.locating_errors():
-        C.rooms = RoomMap(rooms, **options)
+        C.annotations.rooms = RoomMap(rooms, **options)
 
 
 def _mark_objects(C: Config, section: Entry) -> None:
     for name, entry in section.mapping("a mapping of frames").items():
         arguments = _read_arguments(entry.fields(("category", "abilities")))
         with entry.locating_errors():
-            C.mark_object(name, **arguments)
+            C.annotations.mark_object(name, **arguments)
 
 
 def _set_states(C: Config, section: Entry) -> None:
@@ -225,7 +233,7 @@ def _set_states(C: Config, section: Entry) -> None:
     for name, entry in section.mapping("a mapping of objects to states").items():
         arguments = _read_arguments(entry.fields(keys))
         with entry.locating_errors():
-            C.set_state(name, **arguments)
+            C.annotations.set_state(name, **arguments)
 
 
 def _argument_names(method: Callable[..., Any], *without: str) -> list[str]:
@@ -308,8 +316,8 @@ SCENE_SECTIONS: Mapping[str, Callable[[Config, Entry], None]] = {
     "models": _add_models,
     "frames": _named_section(Config.add_frame),
     "objects": _named_section(Config.add_object, *FRAME_ARGUMENTS),
-    "cameras": _named_section(Config.add_camera),
-    "agents": _named_section(Config.add_agent),
+    "cameras": _named_section(WorldAnnotations.add_camera, facet=_annotations),
+    "agents": _named_section(WorldAnnotations.add_agent, facet=_annotations),
     "mark": _mark_objects,
     "regions": _add_regions,
     "rooms": _set_rooms,

@@ -180,7 +180,7 @@ class Config:
     def getJointNames(self) -> list[str]:
         """Return a name for each entry of the joint state; `name:i` if a joint has
         more."""
-        return list(self.C.coordinate_names)
+        return list(self.C.joints.coordinate_names)
 
     def getJointDimension(self) -> int:
         """Return the number of degrees of freedom."""
@@ -199,7 +199,7 @@ class Config:
         if not joints:
             self.C.q = q
             return
-        indices, full = self.C.coordinates(joints), self.C.q
+        indices, full = self.C.joints.coordinates(joints), self.C.q
         if np.size(q) != indices.size:
             raise pw.ConfigError(
                 f"q has {np.size(q)} numbers, but the joints {list(joints)} have"
@@ -235,9 +235,9 @@ class Config:
     def _select_joints(self, names: Iterable[str], others: bool = False) -> None:
         selected = list(names)
         if others:
-            self.C.select_joints(selected)
+            self.C.joints.select(selected)
             selected = [f.name for f in self.C.frames if f.joint and not f.joint.active]
-        self.C.select_joints(selected)
+        self.C.joints.select(selected)
 
     # -- features ----------------------------------------------------------------
 
@@ -271,7 +271,7 @@ class Config:
         Unlike in rai, pairs that no active joint can move against each other are left
         out.
         """
-        return [name for pair in self.C.collision_pairs() for name in pair]
+        return [name for pair in self.C.pairs.names() for name in pair]
 
     def computeCollisions(self) -> None:
         """Do nothing, because collisions always are those of the present state."""

@@ -271,7 +271,7 @@ class Frame:
                 f"setJoint of {self.name!r}: scale is {scale}, expected 1 for a joint"
                 " without mimic; scale its limits instead."
             )
-        self.world.set_joint_type(
+        self.world.joints.set_type(
             self.name,
             None if jointType is JT.none else jointType.name,
             axis=axis if np.size(axis) else None,
@@ -288,7 +288,7 @@ class Frame:
 
     def getJointState(self) -> np.ndarray:
         """Return the value of the frame's joint."""
-        return self.world.joint_value(self.name)
+        return self.world.joints.value(self.name)
 
     def getJointType(self) -> Enum:
         """Return the `JT` of the joint; `generic` for joints without a name in rai."""

@@ -141,7 +141,7 @@ class KOMO:
         C, weights = self.komo.config, np.ones(self.komo.config.nq)
         for joint in C.joint_names:
             frame = next(f for f in C.frames if f.joint and f.joint.name == joint)
-            weights[C.coordinates(joint)] = frame.attributes.get("ctrl_H", 1.0)
+            weights[C.joints.coordinates(joint)] = frame.attributes.get("ctrl_H", 1.0)
         self.komo.add_control_objective(
             order, scale * weights, target if np.size(target) else None, times
         )

@@ -103,7 +103,7 @@ class Annotations:
         if not isinstance(name, str) or name not in self.objects:
             raise ConfigError(
                 unknown_name("object", name, self.objects)
-                + " (Frames become objects by mark_object.)"
+                + " (Frames become objects by annotations.mark_object.)"
             )
         return self.objects[name]
 
@@ -138,7 +138,7 @@ def make_region(
     corners: MatrixLike | None,
     frame: FrameName | None,
 ) -> Region:
-    """Check the arguments of `Config.add_region` and make the region."""
+    """Check the arguments of `Config.annotations.add_region` and make the region."""
     annotations.check_object(object)
     label = f"Region {name!r} of {object!r}"
     taken = [r.name for r in annotations.regions if r.object == object]
@@ -168,7 +168,7 @@ def make_agent(
     camera: str | None,
     hands: Frames | Mapping[str, Frames],
 ) -> Agent:
-    """Check the arguments of `Config.add_agent` and make the agent."""
+    """Check the arguments of `Config.annotations.add_agent` and make the agent."""
     if not isinstance(name, str) or not name or name in annotations.agents:
         problem = "is taken" if name in annotations.agents else "is no name"
         raise ConfigError(f"Agent: name {name!r} {problem}; expected a new string.")

@@ -9,12 +9,21 @@ from .regions import Region
 
 
 @runtime_checkable
-class ObjectWorld(Protocol):
-    """The part of a world that an object reads."""
+class HasRegions(Protocol):
+    """The annotations that an object reads."""
 
     @property
     def regions(self) -> tuple[Region, ...]:
         """Cavities and supports of all objects."""
+
+
+@runtime_checkable
+class ObjectWorld(Protocol):
+    """The part of a world that an object reads."""
+
+    @property
+    def annotations(self) -> HasRegions:
+        """Annotations of all objects."""
 
     def subtree(self, root: str) -> tuple[str, ...]:
         """Return the names of a frame and of all frames below it."""
@@ -51,7 +60,7 @@ class WorldObject:
     @property
     def cavities(self) -> tuple[Region, ...]:
         """Annotated cavities of the object."""
-        regions = self.world.regions
+        regions = self.world.annotations.regions
         return tuple(r for r in regions if r.object == self.name and r.kind == "cavity")
 
     def ability(self, name: str) -> dict[str, Any]:

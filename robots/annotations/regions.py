@@ -52,7 +52,7 @@ def parse_cavity(
     pose: PoseLike | None,
     planes: MatrixLike | None,
 ) -> tuple[Float[np.ndarray, "n 3"], Float[np.ndarray, "m 4"]]:
-    """Return corners and planes of a cavity, from the arguments of `Config.add_region`.
+    """Return corners and planes of a cavity; see `Config.annotations.add_region`.
 
     Raises:
         ConfigError: for an argument that does not fit.
@@ -84,7 +84,7 @@ def parse_support(
     pose: PoseLike | None,
     corners: MatrixLike | None,
 ) -> tuple[Float[np.ndarray, "n 3"], Float[np.ndarray, "1 4"]]:
-    """Return corners and plane of a support, from the arguments of `Config.add_region`.
+    """Return corners and plane of a support; see `Config.annotations.add_region`.
 
     Raises:
         ConfigError: for an argument that does not fit.

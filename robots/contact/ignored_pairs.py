@@ -83,7 +83,7 @@ def default_exclusions(
     seed: int,
     margin: float,
 ) -> dict[FramePair, str]:
-    """Return pairs to exclude; see `Config.ignore_default_collisions`."""
+    """Return pairs to exclude; see `Config.pairs.ignore_default`."""
     samples = integer("samples", samples, "states >= 1", lambda n: n >= 1)
     seed = integer("seed", seed, "an integer >= 0", lambda n: n >= 0)
     margin = number("margin", margin, "one number (metres)")
@@ -133,7 +133,7 @@ def _warn_of_a_crowded_home(count: int, total: int) -> None:
     """Warn when most pairs touch at home, since all of these are excluded for ever."""
     if count >= MIN_CROWD and count > total / 2:
         warnings.warn(
-            f"ignore_default_collisions: {count} of {total} pairs that are no"
+            f"pairs.ignore_default: {count} of {total} pairs that are no"
             ' neighbours touch at home, and are excluded as "Default". If that is no'
             " posture of the robot, load it again and set a better home (C.home = q)"
             " first; if its meshes are in millimetres, write"
@@ -148,7 +148,7 @@ def _warn_of_inflated_pairs(pairs: Sequence[IgnoredPair]) -> None:
     if pairs:
         names = first_few([f"{p.a!r} and {p.b!r}" for p in pairs])
         warnings.warn(
-            "ignore_default_collisions: at home these pairs touch only because"
+            "pairs.ignore_default: at home these pairs touch only because"
             f" fit_collisions made their shapes larger: {names}. They still count, so"
             " that the home collides: fit these links closer (fit_collisions with"
             " links= and a smaller tolerance=, or with 'boxes'), or exclude the pairs"

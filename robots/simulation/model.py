@@ -338,7 +338,7 @@ class _ModelBuilder:
         """Exclude the pairs that do not collide in the world but would in MuJoCo."""
         C, nodes = self.C, self.frame_nodes
         solid = [i for i, f in enumerate(C.frames) if can_collide(f)]
-        colliding = {(int(a), int(b)) for a, b in C.collision_indices()}
+        colliding = {(int(a), int(b)) for a, b in C.pairs.indices()}
         for k, a in enumerate(solid):
             for b in solid[k + 1 :]:
                 # MuJoCo itself excludes bodies that are welded to each other.

@@ -44,7 +44,7 @@ class SimulatedTrajectory:
         """
         i, q = self.C.index(frame), self.q[..., steps, :]
         p = self.C.forward_pass(q).frames.p[..., i, :]
-        return np.concatenate([p, self.C.quaternions_at(q)[..., i, :]], -1)
+        return np.concatenate([p, self.C.joints.quaternions_at(q)[..., i, :]], -1)
 
     def world_at(self, step: int = -1) -> Config:
         """Return the world at one step of a single trajectory, not of a batch.

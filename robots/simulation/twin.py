@@ -335,7 +335,7 @@ class Twin:
         if name not in self.C.objects and name not in self.C.frame_names:
             known = [*self.C.objects, *self.C.frame_names]
             raise ConfigError(unknown_name("object or frame", name, known))
-        frames = self.C.solid_parts(name)
+        frames = self.C.pairs.solid_parts(name)
         geom_frames = self._twin_model.geom_frames
         geoms = np.flatnonzero(np.isin(geom_frames, frames)).tolist()
         if not geoms:

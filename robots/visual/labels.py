@@ -30,7 +30,10 @@ def label_places(
     frames, poses = drawn_frames(world.frames), world.poses()
     roots, robots = body_roots(frames), robot_bodies(frames)
     shown = {roots[world.index(name)] for name in names}
-    agents = {world.index(agent.base): agent.name for agent in world.agents.values()}
+    agents = {
+        world.index(agent.base): agent.name
+        for agent in world.annotations.agents.values()
+    }
     places = {}
     for root, box in body_boxes(frames, poses).items():
         label: str | None = frames[root].name

@@ -1,15 +1,14 @@
 """The protocol of the worlds that pictures and the viewer show."""
 
-from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from ..annotations.agents import Agent, Camera
-from ..annotations.regions import Region
-from ..annotations.rooms import RoomMap
 from ..contact.proximity import Contact
+from ..facets.annotations import WorldAnnotations
+from ..facets.joints import WorldJoints
+from ..facets.pairs import WorldPairs
 from ..kinematics.forward import ForwardPass
 from ..typing import FrameName, PoseLike, VectorLike
 from ..world.frame import Frame
@@ -31,20 +30,16 @@ class ViewableWorld(Protocol):
         """Names of all frames in order."""
 
     @property
-    def regions(self) -> Sequence[Region]:
-        """Regions of all objects."""
+    def joints(self) -> WorldJoints:
+        """The joints."""
 
     @property
-    def rooms(self) -> RoomMap | None:
-        """The map of rooms."""
+    def pairs(self) -> WorldPairs:
+        """The pairs of frames that may collide."""
 
     @property
-    def cameras(self) -> Mapping[str, Camera]:
-        """Cameras by name."""
-
-    @property
-    def agents(self) -> Mapping[str, Agent]:
-        """Agents by name."""
+    def annotations(self) -> WorldAnnotations:
+        """Regions, rooms, cameras and agents."""
 
     @property
     def nq(self) -> int:
@@ -74,14 +69,6 @@ class ViewableWorld(Protocol):
 
     def forward_pass(self, q: np.ndarray | None = None) -> ForwardPass:
         """Return the poses of all frames as matrices and positions."""
-
-    def quaternions_at(
-        self, q: np.ndarray | None = None
-    ) -> Float[np.ndarray, "*batch frames 4"]:
-        """Return the orientations of all frames and, last, of the world."""
-
-    def collision_indices(self) -> Int[np.ndarray, "n 2"]:
-        """Return the pairs of frames that can collide."""
 
     def contacts(
         self, pairs: Int[np.ndarray, "n 2"], cutoff: float = np.inf

@@ -5,115 +5,56 @@ Every function returns a new tree, or raises and changes nothing.
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
 from ..errors import ConfigError, unknown_name
-from ..geometry.shapes import Part, Shape
 from ..kinematics.joint_types import FREE_JOINTS, neutral_value
 from ..kinematics.transforms import IDENTITY, pose_multiply
-from ..typing import (
-    RGBA,
-    FrameName,
-    JointTypeName,
-    MatrixLike,
-    PoseLike,
-    VectorLike,
-)
-from .argument_parsing import (
-    check_attributes,
-    parse_contact,
-    parse_geometries,
-    parse_joint,
-    parse_joint_value,
-    parse_mass,
-    parse_pose,
-)
+from ..typing import FrameName, JointTypeName, PoseLike, VectorLike
+from .argument_parsing import parse_joint, parse_joint_value, parse_pose
 from .frame import Frame, Joint, Model
 from .frame_tree import FrameTree, joint_of
 
 
-@dataclass(frozen=True)
-class JointOptions:
-    """Options of `Config.add_frame` for the joint of a new frame."""
+def add_frame(tree: FrameTree, frame: Frame, parent: FrameName | None) -> FrameTree:
+    """Add a frame at the end.
 
-    type: JointTypeName | None = None
-    axis: VectorLike | None = None
-    limits: MatrixLike | VectorLike | None = None
-    q: float | VectorLike | None = None
-    mimic: str | None = None
-    multiplier: float = 1.0
-    offset: float = 0.0
+    Args:
+        tree: the tree.
+        frame: its origin is the value of a free joint, unless that has one.
+        parent: the frame it is attached to; None: none.
 
-
-def add_frame(
-    tree: FrameTree,
-    name: str,
-    parent: FrameName | None,
-    *,
-    position: VectorLike | None,
-    quaternion: VectorLike | None,
-    pose: PoseLike | None,
-    joint: JointOptions,
-    shape: Shape | Sequence[Part] | None,
-    color: RGBA | None,
-    contact: int | None,
-    mass: float | None,
-    attributes: dict[str, Any],
-) -> FrameTree:
-    """Add a frame at the end; see `Config.add_frame`."""
+    Raises:
+        ConfigError: for a name in use, an unknown parent, and a mimic that fits none.
+    """
+    name = frame.name
     if not isinstance(name, str) or not name:
         raise ConfigError(f"name is {name!r}, expected a string, e.g. 'mug'.")
     if name in tree.model.first_index or name == "world" and tree.frames:
         raise ConfigError(f"A frame {name!r} exists already; choose another name.")
-    check_attributes(name, attributes)
-    origin = parse_pose(f"frame {name!r}", position, quaternion, pose)
-    new_joint, origin, value = _parse_new_joint(name, joint, origin)
-    if mass is not None:
-        mass = parse_mass(f"Frame {name!r}: mass", mass)
-    geometries = parse_geometries(name, shape, color)
-    collides = any(g.collision for g in geometries)
-    frame = Frame(
-        name,
-        tree.parent_index(parent),
-        origin,
-        new_joint,
-        geometries,
-        int(collides) if contact is None else parse_contact(name, contact),
-        mass,
-        attributes=attributes,
-    )
-    return append_frames(tree, [frame], {} if value is None else {0: value})
+    joint, origin = _joint_and_origin(frame.joint, frame.origin)
+    parent_index = tree.parent_index(parent)
+    placed = replace(frame, parent=parent_index, origin=origin, joint=joint)
+    return append_frames(tree, [placed])
 
 
-def _parse_new_joint(
-    name: str, options: JointOptions, origin: np.ndarray
-) -> tuple[Joint | None, np.ndarray, np.ndarray | None]:
-    """Return the joint of a new frame, the constant origin before it, and its value."""
-    if options.type is None:
-        others = options.axis, options.limits, options.q, options.mimic
-        if any(option is not None for option in others):
-            raise ConfigError(
-                f"Frame {name!r}: axis, limits, q and mimic need a joint=... type."
-            )
-        return None, origin, None
-    joint = parse_joint(
-        name,
-        options.type,
-        options.axis,
-        options.limits,
-        options.mimic,
-        options.multiplier,
-        options.offset,
-    )
+def _joint_and_origin(
+    joint: Joint | None, place: np.ndarray
+) -> tuple[Joint | None, np.ndarray]:
+    """Return a new joint with its value, and the constant origin before it.
+
+    Args:
+        joint: the joint, without a value where none is given.
+        place: of the frame in its parent (7,).
+    """
+    if joint is None:
+        return None, place
     value = neutral_value(joint.type)
     if joint.type in FREE_JOINTS and joint.mimic is None:
-        value, origin = origin, IDENTITY.copy()
-    if options.q is not None:
-        value = parse_joint_value(joint, options.q)
-    return replace(joint, q=value), origin, value
+        value, place = place, IDENTITY.copy()
+    return replace(joint, q=value if joint.q is None else joint.q), place
 
 
 def append_frames(
@@ -178,7 +119,7 @@ def append_model(
     root, first = tree.parent_index(parent), len(tree.frames)
     joint_names = _unique_joint_names(tree, model, prefix)
     leaders = _leaders(model)
-    frames, values = [], dict(model.q)
+    frames = []
     for i, frame in enumerate(model.frames):
         new_joint, up = frame.joint, frame.parent
         origin = np.asarray(frame.origin, float)
@@ -188,10 +129,8 @@ def append_model(
         if up is None:
             up, origin = root, pose_multiply(root_pose, origin)
             if joint is not None and new_joint is None:
-                options = JointOptions(joint)
-                new_joint, origin, value = _parse_new_joint(names[i], options, origin)
-                if value is not None:
-                    values[i] = value
+                root_joint = parse_joint(names[i], joint)
+                new_joint, origin = _joint_and_origin(root_joint, origin)
         else:
             up += first
         frames.append(
@@ -204,7 +143,7 @@ def append_model(
                 is_part_of_model=frame.parent is not None,
             )
         )
-    return append_frames(tree, frames, values)
+    return append_frames(tree, frames, model.q)
 
 
 def _unique_joint_names(tree: FrameTree, model: Model, prefix: str) -> dict[int, str]:

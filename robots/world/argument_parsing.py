@@ -6,6 +6,7 @@ All functions raise a `ConfigError` that says what to do instead.
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from typing import TypedDict
 
 import numpy as np
 from jaxtyping import Float
@@ -131,6 +132,22 @@ def parse_contact(frame: FrameName, contact: int) -> int:
     return integer(f"Frame {frame!r}: contact", contact)
 
 
+def parse_body(
+    frame: FrameName,
+    shape: Shape | Sequence[Part] | None,
+    color: RGBA | None,
+    contact: int | None,
+    mass: float | None,
+) -> tuple[tuple[Geometry, ...], int, float | None]:
+    """Return the shapes, the contact flag and the mass of a new frame."""
+    if mass is not None:
+        mass = parse_mass(f"Frame {frame!r}: mass", mass)
+    geometries = parse_geometries(frame, shape, color)
+    if contact is None:
+        return geometries, int(any(g.collision for g in geometries)), mass
+    return geometries, parse_contact(frame, contact), mass
+
+
 def numbers_key(value: FeatureOption) -> bytes | None:
     """Return numbers as a part of a dictionary key."""
     return None if value is None else np.asarray(value, float).tobytes()
@@ -219,16 +236,34 @@ def _has_direction(vector: np.ndarray) -> bool:
     return bool(np.abs(vector).max() >= 1e-9)
 
 
+class JointOptions(TypedDict, total=False):
+    """Options of a joint besides its type; see `Config.add_frame`."""
+
+    axis: VectorLike | None
+    limits: MatrixLike | VectorLike | None
+    mimic: str | None
+    multiplier: float
+    offset: float
+
+
 def parse_joint(
     name: str,
-    type_: JointTypeName,
-    axis: VectorLike | None,
-    limits: MatrixLike | VectorLike | None,
-    mimic: str | None,
+    type_: JointTypeName | None,
+    q: float | VectorLike | None = None,
+    *,
+    axis: VectorLike | None = None,
+    limits: MatrixLike | VectorLike | None = None,
+    mimic: str | None = None,
     multiplier: float = 1.0,
     offset: float = 0.0,
-) -> Joint:
-    """Return a joint of a known type with a unit axis."""
+) -> Joint | None:
+    """Return a joint of a known type with a unit axis; None for type None."""
+    if type_ is None:
+        if any(option is not None for option in (axis, limits, q, mimic)):
+            raise ConfigError(
+                f"Frame {name!r}: axis, limits, q and mimic need a joint=... type."
+            )
+        return None
     kind = joint_type(type_)
     unit_axis, bounds = None, None
     if kind.default_axis is not None:
@@ -245,7 +280,7 @@ def parse_joint(
         )
     if limits is not None:
         bounds = parse_limits(name, kind.dim, limits)
-    return Joint(
+    joint = Joint(
         type_,
         name,
         unit_axis,
@@ -254,6 +289,7 @@ def parse_joint(
         multiplier=_finite_number(f"multiplier of joint {name!r}", multiplier),
         offset=_finite_number(f"offset of joint {name!r}", offset),
     )
+    return joint if q is None else replace(joint, q=parse_joint_value(joint, q))
 
 
 def parse_limits(
@@ -314,5 +350,5 @@ def refuse_outside(
         raise ConfigError(
             f"{label} is {value[k]:g} at {names[k]!r}, outside of the limits"
             f" [{limits[0, k]:g}, {limits[1, k]:g}]; choose a value within them, or"
-            " change them with set_limits."
+            " change them with joints.set_limits."
         )

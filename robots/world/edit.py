@@ -5,7 +5,7 @@ Every function returns a new tree, or raises and changes nothing.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from ..typing import (
     VectorLike,
 )
 from .argument_parsing import (
+    JointOptions,
     parse_color,
     parse_contact,
     parse_geometries,
@@ -58,9 +59,7 @@ def detach(
 ) -> FrameTree:
     """Put a frame on a joint in the world, at its pose; see `Config.detach`."""
     i = tree.own_index(frame)
-    if joint is None:
-        return _reattach(tree, i, None, tree.pose(i), None)
-    new_joint = parse_joint(tree.frames[i].name, joint, None, None, None)
+    new_joint = parse_joint(tree.frames[i].name, joint)
     return _reattach(tree, i, None, tree.pose(i), new_joint)
 
 
@@ -68,20 +67,13 @@ def set_joint_type(
     tree: FrameTree,
     frame: FrameName,
     joint: JointTypeName | None,
-    *,
-    axis: VectorLike | None,
-    limits: MatrixLike | VectorLike | None,
-    mimic: str | None,
-    multiplier: float,
-    offset: float,
+    **options: Unpack[JointOptions],
 ) -> FrameTree:
-    """Put a frame on another joint; see `Config.set_joint_type`."""
+    """Put a frame on another joint; see `Config.joints.set_type`."""
     i = tree.own_index(frame)
     old = tree.frames[i]
     pose = _in_parent(tree, i, tree.pose(i))
-    if joint is None:
-        return _reattach(tree, i, old.parent, pose, None)
-    new_joint = parse_joint(old.name, joint, axis, limits, mimic, multiplier, offset)
+    new_joint = parse_joint(old.name, joint, **options)
     return _reattach(tree, i, old.parent, pose, new_joint)
 
 
@@ -226,7 +218,7 @@ def _with_active(tree: FrameTree, is_active: Callable[[int, Joint], bool]) -> Fr
 def set_limits(
     tree: FrameTree, joint: str, limits: MatrixLike | VectorLike | None
 ) -> FrameTree:
-    """Set a joint's limits (2, dim), lower row first; None: no limits."""
+    """Replace the limits of a joint; None: it has none."""
     i = tree.joint_frame(joint)
     old = joint_of(tree.frames[i])
     bounds = None if limits is None else parse_limits(old.name, old.dim, limits)
@@ -248,7 +240,7 @@ def set_shape(
 
 
 def set_color(tree: FrameTree, frame: FrameName, color: RGBA) -> FrameTree:
-    """Set the colour of all shapes of a frame."""
+    """Replace the colours of a frame's shapes, fitted or not."""
     i = tree.own_index(frame)
     rgba = parse_color(color)
     colored = tree.frames[i]
@@ -266,7 +258,7 @@ def set_contact(tree: FrameTree, frame: FrameName, contact: int) -> FrameTree:
 
 
 def set_mass(tree: FrameTree, frame: FrameName, mass: float) -> FrameTree:
-    """Set a frame's mass [kg]."""
+    """Replace the mass of a frame [kg]."""
     i = tree.own_index(frame)
     return tree.with_properties(i, mass=parse_mass(f"mass of {frame!r}", mass))
 
@@ -274,14 +266,14 @@ def set_mass(tree: FrameTree, frame: FrameName, mass: float) -> FrameTree:
 def set_attributes(
     tree: FrameTree, frame: FrameName, attributes: dict[str, Any]
 ) -> FrameTree:
-    """Add or replace metadata of a frame."""
+    """Merge metadata into that of a frame."""
     i = tree.own_index(frame)
     merged = tree.frames[i].attributes | attributes
     return tree.with_properties(i, attributes=merged)
 
 
 def remove(tree: FrameTree, frame: FrameName) -> tuple[FrameTree, dict[int, int]]:
-    """Remove a frame and everything attached to it.
+    """Remove a subtree.
 
     Returns:
         The new tree, and for each remaining frame its old and its new index.

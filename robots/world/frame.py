@@ -110,7 +110,7 @@ class Frame:
     joint: Joint | None = None
     geometries: tuple[Geometry, ...] = ()
     contact: int = 0
-    """rai's flag: 0 never collides; -k ignores links above, see `collision_pairs`."""
+    """rai's flag: 0 never collides; -k ignores links above, see `Config.pairs`."""
     mass: float | None = None
     com: np.ndarray | None = None
     """Centre of mass in the frame (3,); None: the origin."""

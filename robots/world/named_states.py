@@ -51,7 +51,7 @@ def make_state(
     name: str,
     values: Mapping[str, float | VectorLike] | None,
 ) -> NamedState:
-    """Check the arguments of `Config.add_named_state` and make the state.
+    """Check the arguments of `Config.joints.add_named_state` and make the state.
 
     Raises:
         ConfigError: for what is no name, for unknown and mimicking joints, and values

@@ -127,7 +127,7 @@ def test_what_is_prepared_also_searches_a_way_round_obstacles(compiled):
     pw.prepare(to_goal(slider([], "transXY")), bodies=4, progress=False)
     before = len(compiled())
     C = slider([], "transXY")
-    C.set_limits("ball", [[-2, -2], [2, 2]])
+    C.joints.set_limits("ball", [[-2, -2], [2, 2]])
     C.add_frame("wall", position=[0.5, 0, 0], shape=pw.Box([0.02, 0.6, 0.6]))
     komo = to_goal(C)
     # From a path that is straight the solve begins with a search.

@@ -214,8 +214,8 @@ EYE = [0.3, -1.5, 1.2, 0.621, -0.154, 0.126, 0.758]
 
 def seen_scene(cup: str, others: str, drawers: int = 0) -> pw.Config:
     C = table_scene(cup, others, drawers)
-    C.add_camera("eye", pose=EYE)
-    C.add_agent("viewer", base="eye", camera="eye")
+    C.annotations.add_camera("eye", pose=EYE)
+    C.annotations.add_agent("viewer", base="eye", camera="eye")
     return C
 
 

@@ -201,13 +201,21 @@ CONFIG = [
     ("remove a leader", lambda C, _: C.remove("wrist"), ["'finger' mimics 'wrist'"]),
     ("lock unknown", lambda C, _: C.lock("elbw"), ["'elbw'", "'elbow'"]),
     ("lock a mimic", lambda C, _: C.lock("finger"), ["mimics 'wrist'", "that one"]),
-    ("select unknown", lambda C, _: C.select_joints(["elbw"]), ["'elbow'"]),
+    ("select unknown", lambda C, _: C.joints.select(["elbw"]), ["'elbow'"]),
     ("value of a mimic", lambda C, _: C.set_joint("finger", 1), ["set that one"]),
     ("joint value NaN", lambda C, _: C.set_joint("elbow", NAN), ["value", "NaN"]),
-    ("rigid coordinates", lambda C, _: C.coordinates("hand"), ["'hand'", "fixed"]),
+    (
+        "rigid coordinates",
+        lambda C, _: C.joints.coordinates("hand"),
+        ["'hand'", "fixed"],
+    ),
     ("object part", lambda C, _: C.add_object("o", [3]), ["part 0 is 3", "(shape"]),
     ("set_mass", lambda C, _: C.set_mass("mug", NAN), ["mass of 'mug'", ">= 0 kg"]),
-    ("new joint", lambda C, _: C.set_joint_type("hand", "hing"), ["'hing'", "'hinge'"]),
+    (
+        "new joint",
+        lambda C, _: C.joints.set_type("hand", "hing"),
+        ["'hing'", "'hinge'"],
+    ),
     ("add a Config", lambda C, _: C.add_model(C), ["Config", "model()"]),
 ]
 

@@ -56,7 +56,7 @@ def test_what_view_shows(solution_files):
 
     shown = _load_solution(world(), None, solution_files.parent / "path.npz")
     np.testing.assert_allclose(
-        [shown.world(k).joint_value("joint1")[0] for k in range(3)], [0, 0.5, 1]
+        [shown.world(k).joints.value("joint1")[0] for k in range(3)], [0, 0.5, 1]
     )
     np.testing.assert_allclose(shown.pauses, 0.5)
     C = world()

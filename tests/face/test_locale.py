@@ -27,7 +27,7 @@ def test_written_xml_says_that_it_is_utf_8(tmp_path):
     C = Config()
     C.add_frame("π")
     C.write_urdf(tmp_path / "w.urdf")
-    C.write_srdf(tmp_path / "w.srdf")
+    C.pairs.write_srdf(tmp_path / "w.srdf")
     for file in tmp_path.iterdir():
         head, _, body = file.read_bytes().partition(b"\n")
         assert head == b'<?xml version="1.0" encoding="utf-8"?>'

@@ -38,20 +38,28 @@ def test_a_scene_is_the_world_that_the_same_calls_make(write_problem):
     assert C.frame_names == D.frame_names and C.joint_names == D.joint_names
     np.testing.assert_array_equal(C.q, D.q)
     np.testing.assert_allclose(plain_poses(C), plain_poses(D), atol=1e-12)
-    assert C.limits[1][C.coordinates("lever")] == np.inf
+    assert C.limits[1][C.joints.coordinates("lever")] == np.inf
     assert C.object("mug").category == "mug.n.04"
-    assert C.states["mug"].temperature == 80.0
-    dust = C.states["mug"].dust
+    assert C.annotations.states["mug"].temperature == 80.0
+    dust = C.annotations.states["mug"].dust
     assert dust.positions.tolist() == [[0, 0, 0.1], [0, 0, 0.2]] and dust.active.all()
-    assert C.states["mug"].particles("mud").positions.tolist() == [[0, 0, 0.3]]
-    assert C.states["mug"].contained == {"water": 0, "flour": 3}
+    assert C.annotations.states["mug"].particles("mud").positions.tolist() == [
+        [0, 0, 0.3]
+    ]
+    assert C.annotations.states["mug"].contained == {"water": 0, "flour": 3}
     assert C.object("lever").category == "door.n.01"
-    top = D.add_region(
+    top = D.annotations.add_region(
         "table", "top", "support", size=[1, 0.6], pose=[0, 0, 0.73, 1, 0, 0, 0]
     )
-    np.testing.assert_allclose(C.regions[-1].corners, top.corners)
-    assert C.rooms.room_at([4.9, -7.4]).type == "hall" and C.rooms.resolution == 0.5
-    assert C.agents["me"].camera == "eye" and C.cameras["eye"].width == 16
+    np.testing.assert_allclose(C.annotations.regions[-1].corners, top.corners)
+    assert (
+        C.annotations.rooms.room_at([4.9, -7.4]).type == "hall"
+        and C.annotations.rooms.resolution == 0.5
+    )
+    assert (
+        C.annotations.agents["me"].camera == "eye"
+        and C.annotations.cameras["eye"].width == 16
+    )
 
 
 PAIRS = """\
@@ -86,15 +94,15 @@ def test_pairs_are_ignored_as_by_the_same_calls(write_problem):
     )
     C, D = read_problem(file).world, pw.Config()
     D.add_file(file.parent / "robot.urdf", "b_")
-    D.read_srdf(file.parent / "robot.srdf", "b_")
+    D.pairs.read_srdf(file.parent / "robot.srdf", "b_")
     for name in ("wall", "post", "lamp"):
         D.add_frame(name, joint="transX", shape=pw.Sphere(0.1), contact=1)
-    assert ("wall", "post") in D.collision_pairs()
+    assert ("wall", "post") in D.pairs.names()
     D.ignore_collisions("wall", "b_link1")
     D.ignore_collisions("post", ["wall", "b_link2"])
-    assert C.ignored_collisions() == D.ignored_collisions()
-    pairs = {frozenset(pair) for pair in C.collision_pairs()}
-    assert pairs == {frozenset(pair) for pair in D.collision_pairs()}
+    assert C.pairs.ignored() == D.pairs.ignored()
+    pairs = {frozenset(pair) for pair in C.pairs.names()}
+    assert pairs == {frozenset(pair) for pair in D.pairs.names()}
     left_out = [("wall", "b_link1"), ("post", "wall"), ("post", "b_link2")]
     left_out += [("b_link0", "b_link3")]
     assert not pairs & set(map(frozenset, left_out))

@@ -31,6 +31,16 @@ def reach() -> pw.Solution:
     return solution
 
 
+def name_by_facets(C: pw.Config) -> tuple[str, ...]:
+    """Joints, pairs that may collide, and annotations."""
+    C.joints.set_type("door", "hinge", axis=[0, 0, 1], limits=[-1.0, 0.0])
+    C.joints.add_named_state("open", {"door": -1.0})
+    reasons = [pair.reason for pair in C.pairs.ignore_default(seed=1)]
+    C.annotations.rooms = pw.RoomMap([pw.Room("hall", cells=[0, 0, 4, 4])], size=4)
+    region: pw.Region = C.annotations.add_region("cupboard", "inside", size=[1, 1, 1])
+    return (*C.joints.types, *reasons, region.name)
+
+
 def pick_and_place(C: pw.Config) -> pw.Solution:
     """Presets, mode switches, helper frames and contacts."""
     komo = presets.setup_motion(C, phases=2, slices_per_phase=16)

@@ -66,7 +66,7 @@ def test_frames_of_several_bodies_collide_as_their_union():
     for _ in range(4):
         C.q = start + rng.uniform(-0.15, 0.15, C.nq)
         lack = 0.0
-        for a, b in C.collision_pairs():
+        for a, b in C.pairs.names():
             least = min(
                 with_shapes(C, {a: x, b: y}).signed_distance(a, b)[0]
                 for x in C.frame(a).geometries
@@ -113,7 +113,7 @@ def test_signed_distance_of_frames_and_its_witness_points():
 
 def test_collisions_are_the_pairs_nearer_than_the_margin():
     C = scene()
-    every = {tuple(sorted(p)) for p in C.collision_pairs()}
+    every = {tuple(sorted(p)) for p in C.pairs.names()}
     assert ("ball", "table") not in every  # both stand still
     assert ("brick", "rod") in every
     for margin in (0.0, 0.05, 10.0):
@@ -153,7 +153,7 @@ def test_the_sum_and_the_rows_count_what_the_margin_lacks():
         total, J = C.eval(FS.accumulatedCollisions, [], margin=margin)
         assert total[0] == pytest.approx(sum(lack), abs=1e-12)
         rows, J_rows = C.eval(FS.collisionRows, [], margin=margin)
-        assert len(rows) == len(C.collision_pairs())
+        assert len(rows) == len(C.pairs.names())
         positive = rows > 0
         np.testing.assert_allclose(rows[positive].sum(), sum(lack), atol=1e-12)
         np.testing.assert_allclose(J_rows[positive].sum(0), J[0], atol=1e-12)
@@ -263,7 +263,7 @@ def test_smoothed_distances_are_close_and_shorter(symbol, ends):
     exact = C.eval(symbol, ends)[0]
     feature = pw.Feature(symbol, ends, smoothing=tau)
     y, J = feature.eval(C)
-    bound = (len(C.collision_pairs()) if not ends else 1) * tau * np.log(2**3 * 2**3)
+    bound = (len(C.pairs.names()) if not ends else 1) * tau * np.log(2**3 * 2**3)
     assert exact < y < exact + bound
     differences = central_differences(lambda q: feature.eval(C, q)[0], C.q)
     np.testing.assert_allclose(J, differences, atol=2e-6)
@@ -431,7 +431,7 @@ def test_margins_of_own_links_and_of_the_world(margin, self_margin, smoothing):
     C = scene()
     C.add_frame("wrist", "arm", position=[0, 0.3, 0], joint="hingeX",
                 shape=pw.Capsule(0.2, 0.04), contact=1)  # fmt: skip
-    own = C.own_links()
+    own = C.pairs.own_links()
     assert own.any() and not own.all()
     needed = np.where(own, margin if self_margin is None else self_margin, margin)
     options = dict(margin=margin, smoothing=smoothing)
@@ -450,7 +450,7 @@ def test_margins_of_own_links_and_of_the_world(margin, self_margin, smoothing):
         total, _ = C.eval(FS.accumulatedCollisions, **options)
         np.testing.assert_allclose(total, overlaps.sum(), atol=1e-9)
         if not smoothing:
-            names = {p: n for p, n in zip(C.collision_pairs(), needed, strict=True)}
+            names = {p: n for p, n in zip(C.pairs.names(), needed, strict=True)}
             every = C.collisions(1.0)
             expected = [(a, b, d) for a, b, d in every if d <= names[a, b]]
             assert C.collisions(margin, self_margin) == expected

@@ -80,9 +80,10 @@ def prepared(symbol, seed=0):
     types = ["free"] if symbol is FS.supportPolygon else LIVELY
     C = with_shapes(random_tree(seed, joints=3, types=types))
     for name in C.joint_names:
-        if not any(C.coordinates(name)[0] <= s < C.coordinates(name)[-1] + 1
-                   for s in C.quaternions):  # fmt: skip
-            C.set_limits(name, np.tile([[-0.7], [0.6]], (1, C.coordinates(name).size)))
+        coordinates = C.joints.coordinates(name)
+        if not np.isin(C.joints.quaternions, coordinates).any():
+            limits = np.tile([[-0.7], [0.6]], (1, coordinates.size))
+            C.joints.set_limits(name, limits)
     if symbol is FS.insideCylinder:
         C.set_shape("f2", pw.Cylinder(0.3, 0.2))
     with_contact(C, symbol)

@@ -49,7 +49,7 @@ def scene() -> pw.Config:
     can = pw.Cylinder(0.1, 0.04)
     C.add_object("mug", [(can, None)], pose=at(-0.2, z=0.75), joint="free")
     C.add_object("ball", [(pw.Sphere(0.03), None)], pose=at(0.2, 0, 0.74), joint="free")
-    C.rooms = pw.RoomMap(
+    C.annotations.rooms = pw.RoomMap(
         [
             pw.Room("kitchen_0", cells=[0, 0, 50, 100]),
             pw.Room("hall", cells=[50, 0, 100, 100]),
@@ -57,8 +57,8 @@ def scene() -> pw.Config:
         size=100,
     )
     C.add_frame("robot", pose=at(-1.0))
-    C.add_camera("eyes", "robot", position=[0, 0, 1.0])
-    C.add_agent("robot", base="robot", camera="eyes")
+    C.annotations.add_camera("eyes", "robot", position=[0, 0, 1.0])
+    C.annotations.add_agent("robot", base="robot", camera="eyes")
     return C
 
 

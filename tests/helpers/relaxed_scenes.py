@@ -73,7 +73,7 @@ def flat(parts):
     """Two rooms of one type and a hall, a robot that rolls, looks and grasps, and a."""
     C = pw.Config()
     C.add_frame("ground", shape=pw.Plane())
-    C.rooms = pw.RoomMap(
+    C.annotations.rooms = pw.RoomMap(
         [
             pw.Room("kitchen_0", cells=[[0, 0, 30, 20], [0, 20, 12, 45]]),
             pw.Room("kitchen_1", cells=[35, 40, 50, 50]),
@@ -84,7 +84,7 @@ def flat(parts):
     C.add_frame("robot", joint="transXYPhi", shape=pw.Box([0.3, 0.3, 0.3]))
     C.add_frame("neck", "robot", joint="hingeY", position=[0.1, 0, 0.6])
     C.add_frame("head", "neck", shape=pw.Sphere(0.08))
-    C.add_camera("eyes", "neck", width=48, height=36)
+    C.annotations.add_camera("eyes", "neck", width=48, height=36)
     C.add_frame(
         "hand", "robot", position=[0.4, 0, 0.5], shape=pw.Box([0.05, 0.2, 0.02])
     )
@@ -93,7 +93,7 @@ def flat(parts):
             finger, "hand", joint="transY", position=[0.1, 0.02 * side, 0],
             shape=pw.Box([0.12, 0.02, 0.03], 0.004),
         )  # fmt: skip
-    C.add_agent("robot", base="robot", camera="eyes", hands=["hand"])
+    C.annotations.add_agent("robot", base="robot", camera="eyes", hands=["hand"])
     C.add_object("wall", [(pw.Box([0.1, 0.8, 0.8]), None)], pose=at(0.5, 0.1, 0.5))
     C.add_object("ball", [(pw.Sphere(0.15), None)], pose=at(-0.2, -0.4, 0.6))
     C.add_object("a", parts, joint="free")
@@ -121,7 +121,7 @@ def anywhere(C, rng, count):
     """a and the robot somewhere in the flat; two of three times a touches the ground,
     or nearly does."""
     q = np.tile(C.q, (count, 1))
-    robot, a = C.coordinates(["robot"]), C.coordinates(["a"])
+    robot, a = C.joints.coordinates(["robot"]), C.joints.coordinates(["a"])
     q[:, robot] = rng.uniform(-2.8, 2.8, (count, 3))
     q[:, a[:2]] = rng.uniform(-2.8, 2.8, (count, 2))
     q[:, a[2]] = rng.uniform(0.2, 1, count)
@@ -137,7 +137,7 @@ def anywhere(C, rng, count):
 def ahead(C, rng, count):
     """The robot looks at the middle, or past it; a is somewhere before its eyes."""
     q = np.tile(C.q, (count, 1))
-    robot, neck, a = (C.coordinates([n]) for n in ("robot", "neck", "a"))
+    robot, neck, a = (C.joints.coordinates([n]) for n in ("robot", "neck", "a"))
     side, far = rng.uniform(-np.pi, np.pi, count), rng.uniform(0.3, 2.5, count)
     q[:, robot[:2]] = -far[:, None] * np.stack([np.cos(side), np.sin(side)], -1)
     q[:, robot[2]] = side + 0.4 * rng.normal(size=count)
@@ -154,7 +154,7 @@ def ahead(C, rng, count):
 def between(C, rng, count):
     """a between the fingers, which come near it or touch it."""
     q = np.tile(C.q, (count, 1))
-    a, left, right = (C.coordinates([n]) for n in ("a", "left", "right"))
+    a, left, right = (C.joints.coordinates([n]) for n in ("a", "left", "right"))
     q[:, a[:3]] = C.pose("hand")[:3] + rng.uniform(-1, 1, (count, 3)) * [
         0.1,
         0.02,

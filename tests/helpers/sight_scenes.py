@@ -22,7 +22,7 @@ def before_camera() -> pw.Config:
     for name, shape in SHAPES.items():
         C.add_object(name, [(shape, None)], pose=at(1.5), joint="free")
     C.add_frame("head", joint="free", pose=at(z=1.0))
-    C.add_camera("eyes", "head")
+    C.annotations.add_camera("eyes", "head")
     return C
 
 
@@ -36,13 +36,15 @@ def random_states(count: int, seed: int = 0) -> np.ndarray:
     for k, q in enumerate(states):
         milk = np.array([rng.uniform(0.6, 3), rng.uniform(-0.8, 0.8), 1.0])
         milk[2] = 0.125 - 5e-5 * (k % 2) if k % 3 == 0 else rng.uniform(0.2, 1.8)
-        q[C.coordinates(["head"])] = at(z=rng.uniform(0.6, 1.4), yaw=rng.normal() / 5)
-        q[C.coordinates(["milk"])] = at(*milk, rng.uniform(-3, 3))
+        q[C.joints.coordinates(["head"])] = at(
+            z=rng.uniform(0.6, 1.4), yaw=rng.normal() / 5
+        )
+        q[C.joints.coordinates(["milk"])] = at(*milk, rng.uniform(-3, 3))
         for name in ("box", "board", "can", "ball"):
             place = rng.uniform([0.7, -1.5, 0.2], [4.0, 1.5, 1.8])
             turn = rng.normal(size=4)
             turn /= np.linalg.norm(turn)
-            q[C.coordinates([name])] = [*place, *turn]
+            q[C.joints.coordinates([name])] = [*place, *turn]
     return states
 
 

@@ -35,7 +35,7 @@ def random_tree(seed: int, joints: int = 8, types=TYPES) -> pw.Config:
             shape=pw.Box(rng.uniform(0.1, 0.5, 3), rounding=0.01),
         )
         names += [f"j{k}", f"f{k}"]
-    single = [n for n in C.joint_names if C.coordinates(n).size == 1]
+    single = [n for n in C.joint_names if C.joints.coordinates(n).size == 1]
     for k, followed in enumerate(single[:2]):
         C.add_frame(
             f"m{k}",
@@ -54,7 +54,7 @@ def random_tree(seed: int, joints: int = 8, types=TYPES) -> pw.Config:
 def random_q(C: pw.Config, rng: np.random.Generator, slices: int | None = None):
     """Random coordinates; quaternions are near unit length but not exactly."""
     q = rng.uniform(-1, 1, (slices or 1, C.nq))
-    for first in C.quaternions:
+    for first in C.joints.quaternions:
         block = rng.normal(size=4) + 0.1 * rng.normal(size=(slices or 1, 4))
         length = rng.uniform(0.8, 1.2, (slices or 1, 1))
         part = block / np.linalg.norm(block, axis=1, keepdims=True)
@@ -81,7 +81,7 @@ def plain_poses(C) -> np.ndarray:
         up = IDENTITY if frame.parent is None else poses[frame.parent]
         pose = pose_multiply(up, frame.origin)
         if frame.joint is not None and frame.joint.dim:
-            value = C.joint_value(frame.joint.name)
+            value = C.joints.value(frame.joint.name)
             step = joint_transform(frame.joint.type, frame.joint.axis, value)
             pose = pose_multiply(pose, step)
         poses.append(pose)

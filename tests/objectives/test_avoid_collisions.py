@@ -223,7 +223,7 @@ def two_links() -> pw.Config:
     for k, x in enumerate((-1.0, 1.0)):
         limits = [[-RANGE], [RANGE]]
         C.add_frame(f"rail{k}", "base", position=[x, 0, 0], joint="transX")
-        C.set_limits(f"rail{k}", limits)
+        C.joints.set_limits(f"rail{k}", limits)
         C.set_shape(f"rail{k}", pw.Sphere(0.1))
         C.set_contact(f"rail{k}", 1)
     C.add_frame("wall", position=[1.4, 3, 0], shape=pw.Box([0.2, 1, 1]), contact=1)
@@ -421,7 +421,7 @@ def test_allowed_pairs_may_be_objects():
     komo = pw.KOMO(C, 1, 2, 1)
     komo.avoid_collisions(allow=[("ball", "plate", None)])
     names = {frozenset(c.pair) for c in komo.spec.avoidance.allowed}
-    parts = [C.frame_names[i] for i in C.solid_parts("plate")]
+    parts = [C.frame_names[i] for i in C.pairs.solid_parts("plate")]
     assert names == {frozenset(("ball", part)) for part in parts}
 
 

@@ -29,7 +29,7 @@ def problem(C) -> pw.KOMO:
 CHANGES = {
     "joint state": lambda C: setattr(C, "q", C.q + 0.1 * (np.arange(C.nq) < 3)),
     "home": lambda C: setattr(C, "home", C.home + 0.1 * (np.arange(C.nq) < 3)),
-    "limits": lambda C: C.set_limits("arm", [[-1, -2, -3], [2, 2, 1]]),
+    "limits": lambda C: C.joints.set_limits("arm", [[-1, -2, -3], [2, 2, 1]]),
     "pose": lambda C: C.set_pose("table", [1.1, 0.1, 0.1, 1, 0, 0, 0]),
     "relative pose": lambda C: C.set_pose("tip", [0, 0.2, 0, 1, 0, 0, 0], "arm"),
     "shape": lambda C: C.set_shape("table", pw.Box([0.7, 0.5, 0.2])),

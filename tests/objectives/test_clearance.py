@@ -68,7 +68,7 @@ def test_balls_and_capsules_of_random_trees(seed):
     """Mimics, prismatic, planar and ball joints; several shapes a link."""
     C = solid_world(seed, random_balls)
     rng = np.random.default_rng(seed)
-    pairs = C.collision_indices()
+    pairs = C.pairs.indices()
     path = [C.q]
     for size in (0.02, 0.3, 1.0):
         path.append(moved_q(C, rng, path[-1], size))
@@ -101,7 +101,7 @@ def least_contacts(C, path, pairs, count) -> np.ndarray:
 def test_boxes_cylinders_and_hulls(seed):
     C = solid_world(seed, random_solid, 4, more=True)
     rng = np.random.default_rng(seed)
-    pairs = C.collision_indices()
+    pairs = C.pairs.indices()
     pairs = pairs[rng.permutation(len(pairs))[:10]]
     path = np.stack([C.q, moved_q(C, rng, C.q, 0.02), moved_q(C, rng, C.q, 0.2)])
     bounds = bounded(C, pairs, path)
@@ -113,7 +113,7 @@ def test_bounds_at_rest_are_distances():
     """So are those of a batch in which another place moves."""
     C = solid_world(0, random_solid, 4, more=True)
     C.add_frame("floor", position=[0, 0, -1], shape=pw.Plane())
-    rng, K, pairs = np.random.default_rng(0), C.kinematics(), C.collision_indices()
+    rng, K, pairs = np.random.default_rng(0), C.kinematics(), C.pairs.indices()
     table = frame_pairs(C.frames, K.tree, pairs)
     q = np.stack([moved_q(C, rng, C.q, 0.5) for _ in range(3)])
     limits = np.full((3, len(pairs)), 5.0)
@@ -186,8 +186,8 @@ def test_ten_thousand_random_segments_of_a_real_arm():
     misses, near, count = [], 0, 0
     for scene in scenes:
         C = mbm.world(base, scene)
-        pairs = C.collision_indices()
-        is_own = C.own_links(pairs)
+        pairs = C.pairs.indices()
+        is_own = C.pairs.own_links(pairs)
         path = np.empty((SEGMENTS + 1, 7))
         path[0] = scene["start"]
         for k in range(1, SEGMENTS + 1):

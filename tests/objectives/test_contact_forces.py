@@ -310,7 +310,10 @@ def test_physics_is_newtons_and_eulers_law():
         angle = np.arccos((np.trace(turn) - 1) / 2)
         w = 2 * np.sin(angle / 2) * axis / np.linalg.norm(axis) / tau[k]
         spin.append(R[k + 1] @ inertia @ R[k + 1].T @ w)
-    point, force = q[2, C.coordinates("point")], -3 * q[2, C.coordinates("force")]
+    point, force = (
+        q[2, C.joints.coordinates("point")],
+        -3 * q[2, C.joints.coordinates("force")],
+    )
     down = np.array([0, 0, -1.5 * G])
     linear = 1.5 * (v[1] - v[0]) / tau.mean() - down - force
     angular = (spin[1] - spin[0]) / tau.mean() - np.cross(point - centre[2], force)
@@ -488,7 +491,7 @@ def test_forces_exist_in_their_slices_only():
     assert acting.slices == (1, 2, 3)
     modes = mode_sequence(komo.spec)
     assert modes.world.nq == free + 6 and [m for m in modes.starts] == [1, 4]
-    own = modes.world.coordinates([acting.variable.point, acting.variable.force])
+    own = modes.world.joints.coordinates([acting.variable.point, acting.variable.force])
     low, high = modes.limits(4)
     assert (low[0, own] == 0).all() and (high[0, own] == 0).all()
     assert np.isinf(low[1:, own]).all()

@@ -68,16 +68,16 @@ PERIODS = {
 @pytest.mark.parametrize("case", PERIODS)
 def test_period_of_a_coordinate(case):
     make, expected = PERIODS[case]
-    np.testing.assert_allclose(make().periods, expected)
+    np.testing.assert_allclose(make().joints.periods, expected)
 
 
 def test_poses_repeat_with_the_period():
     for case, (make, _) in PERIODS.items():
         C = make()
-        if np.isfinite(C.periods[0]):
+        if np.isfinite(C.joints.periods[0]):
             C.q = [0.3]
             before = C.forward_pass().frames
-            C.q = [0.3 + C.periods[0]]
+            C.q = [0.3 + C.joints.periods[0]]
             for old, new in zip(before, C.forward_pass().frames, strict=True):
                 np.testing.assert_allclose(new, old, atol=1e-12, err_msg=case)
 
@@ -86,7 +86,7 @@ def test_heading_of_a_base_and_slides_and_quaternions():
     C = pw.Config()
     C.add_frame("base", joint="transXYPhi")
     C.add_frame("ball", joint="free")
-    np.testing.assert_allclose(C.periods, [np.inf, np.inf, TURN, *[np.inf] * 7])
+    np.testing.assert_allclose(C.joints.periods, [np.inf, np.inf, TURN, *[np.inf] * 7])
 
 
 @pytest.mark.parametrize(

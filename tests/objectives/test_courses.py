@@ -56,7 +56,7 @@ def test_features_and_worlds_have_the_frame_where_it_is(case):
     komo.prescribe_motion("ball", rising())
     solution = komo.solve(progress=False)
     assert solution.feasible and solution.path.shape == (SLICES, C.nq)
-    x = C.coordinates(["x", "disc"])
+    x = C.joints.coordinates(["x", "disc"])
     for t in range(SLICES):
         world = solution.world_at(t)
         np.testing.assert_allclose(world.pose("ball")[:3], rising()[t], atol=1e-9)
@@ -83,7 +83,7 @@ def test_a_path_waits_for_an_obstacle_that_gives_way():
     komo.prescribe_motion("ball", rising())
     solution = komo.solve(progress=False)
     assert solution.feasible
-    q = solution.path[:, C.coordinates(["x", "disc"])]
+    q = solution.path[:, C.joints.coordinates(["x", "disc"])]
     gap = np.linalg.norm(q - rising()[:, :2], axis=1) - 0.5
     assert gap.min() > -2e-3
     assert np.linalg.norm(q[-1] - [1.0, 0]) < 1e-3
@@ -207,7 +207,7 @@ def test_the_frame_moves_straight_from_its_start_between_slices():
     komo.prescribe_motion("ball", course)
     first = komo.solve(progress=False)
     for k in (0, 3):
-        q = first.at_time((k + 0.5) / SLICES)[C.coordinates("ball")]
+        q = first.at_time((k + 0.5) / SLICES)[C.joints.coordinates("ball")]
         middle = (course[k] + course[k + 1]) / 2
         np.testing.assert_allclose(q[:3], middle, atol=1e-9)
     assert komo.solve(progress=False).sub_problem(0)[0].pose("ball")[1] == -2.0

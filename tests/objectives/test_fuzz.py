@@ -54,10 +54,10 @@ def world(family: Family, rng: np.random.Generator) -> pw.Config:
     """The family's tree; half of its single joints have limits, of random width."""
     C = random_tree(family.seed, family.joints)
     for k, name in enumerate(C.joint_names):
-        at = C.coordinates(name)
+        at = C.joints.coordinates(name)
         if at.size == 1 and k % 2:
             low, high = rng.uniform(0, 2, 2)
-            C.set_limits(name, [C.q[at] - low, C.q[at] + high])
+            C.joints.set_limits(name, [C.q[at] - low, C.q[at] + high])
     C.q = within(C, random_q(C, rng))
     return C
 
@@ -65,7 +65,7 @@ def world(family: Family, rng: np.random.Generator) -> pw.Config:
 def within(C: pw.Config, q: np.ndarray) -> np.ndarray:
     """q with unit quaternions, within the limits."""
     q = np.clip(q, *C.limits)
-    for first in C.quaternions:
+    for first in C.joints.quaternions:
         part = q[..., first : first + 4]
         part /= np.linalg.norm(part, axis=-1, keepdims=True)
     return q
@@ -174,7 +174,7 @@ class KktCheck:
         starts = [
             t * komo.config.nq + first
             for t in range(komo.T)
-            for first in komo.config.quaternions
+            for first in komo.config.joints.quaternions
         ]
         self.lengths = np.zeros((len(starts), self.x.size))
         for row, first in zip(self.lengths, starts, strict=True):

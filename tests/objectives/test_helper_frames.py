@@ -60,7 +60,7 @@ def test_a_helper_that_is_not_stable_moves_by_slices(stable):
     komo.add_objective([], FS.positionRel, ["hand", "guide"], OT.eq, scale=[[1, 0, 0]])
     komo.add_objective([1.0], FS.qItself, ["hand"], OT.eq, target=[0.6, 0, 1])
     paths = initial_paths(komo.spec, 0, 3)
-    column = mode_sequence(komo.spec).world.coordinates("guide")
+    column = mode_sequence(komo.spec).world.joints.coordinates("guide")
     assert (np.ptp(paths[:, :, column], axis=1) < 1e-12).all() == stable
     sol = komo.solve()
     x = [sol.world_at(t).pose("guide")[0] for t in range(3)]

@@ -23,7 +23,7 @@ def test_each_problem_is_solved_from_its_path():
     worlds = [arm(radius=0.05 * k) for k in (1, 2, 3)]
     for k, C in enumerate(worlds):
         C.q = [0.1 * k, 0.2, -0.1]
-        C.set_limits("j0", [[-0.5 - 0.1 * k], [0.5 + 0.1 * k]])
+        C.joints.set_limits("j0", [[-0.5 - 0.1 * k], [0.5 + 0.1 * k]])
     for given in (None, worlds):
         got = komo.solve_batch(
             {goal: TARGETS}, given, starts=2, seed=4, initial_paths=PATHS

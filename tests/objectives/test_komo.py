@@ -255,7 +255,7 @@ def test_free_objects_move_in_the_tangent_space():
 def test_limits_are_bounds_of_every_slice():
     C = chain()
     for j in ("j0", "j1"):
-        C.set_limits(j, [[-0.2], [0.2]])
+        C.joints.set_limits(j, [[-0.2], [0.2]])
     komo = pw.KOMO(C, 1, 5, 1)
     komo.add_control_objective(1, 0.1)
     komo.add_objective([1.0], FS.qItself, [], OT.sos, target=[1.0, -1.0], scale=10)

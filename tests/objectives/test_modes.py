@@ -64,7 +64,7 @@ def test_collisions_are_those_of_what_is_real():
     komo.add_mode_switch([1.0], "rigid", ["wrist", "box"])
     komo.add_objective(None, FS.accumulatedCollisions, [], OT.sos, name="hits")
     pairs = [
-        {tuple(sorted(p)) for p in m.config.collision_pairs()}
+        {tuple(sorted(p)) for p in m.config.pairs.names()}
         for m in mode_sequence(komo.spec).modes
     ]
     assert ("box", "wrist") in pairs[0] and ("box@0", "wall") in pairs[1]

@@ -76,7 +76,7 @@ def test_the_model_has_speed_limits():
     komo.add_objective([1.0], FS.qItself, [], OT.eq, target=goal)
     solution = komo.solve(progress=False)
     assert solution.feasible
-    assert (np.abs(rates(solution, C, 1)) <= C.max_velocity).all()
+    assert (np.abs(rates(solution, C, 1)) <= C.joints.max_velocity).all()
 
 
 def test_rounded_samples_keep_the_limits_where_steps_differ():

@@ -100,7 +100,7 @@ def arm(order: int, slices: int) -> pw.KOMO:
     parent = "world"
     for k in range(3):
         C.add_frame(f"j{k}", parent, position=[0.4, 0, 0], joint="hingeZ")
-        C.set_limits(f"j{k}", [[-0.5], [0.5]])
+        C.joints.set_limits(f"j{k}", [[-0.5], [0.5]])
         parent = f"j{k}"
     C.add_frame("tip", parent, position=[0.4, 0, 0])
     komo = pw.KOMO(C, 1, slices, order)

@@ -23,7 +23,7 @@ def arm(hinges: int = 3, limit: float = 2.0) -> pw.Config:
     for k in range(hinges):
         where = [0.4 * (k > 0), 0, 0]
         C.add_frame(f"j{k}", parent, position=where, joint="hingeZ", q=[0.2 + 0.1 * k])
-        C.set_limits(f"j{k}", [[-limit], [limit]])
+        C.joints.set_limits(f"j{k}", [[-limit], [limit]])
         parent = f"j{k}"
     C.add_frame("tip", parent, position=[0.4, 0, 0])
     return C

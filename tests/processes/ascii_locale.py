@@ -20,13 +20,16 @@ C = pw.Config()
 C.add_frame("π", joint="hingeZ", limits=[[-1], [1]], shape=pw.Capsule(0.2, 0.1))
 C.add_frame("ρ", "π", position=[1, 0, 0], shape=pw.Ellipsoid([0.1, 0.2, 0.3]))
 C.add_frame("σ", "π", position=[2, 0, 0], shape=pw.Ellipsoid([0.2, 0.2, 0.3]))
-C.add_named_state("τ", {"π": 0.2})
+C.joints.add_named_state("τ", {"π": 0.2})
 C.write_urdf(folder / "w.urdf", name="φ")
-C.write_srdf(folder / "w.srdf")
+C.pairs.write_srdf(folder / "w.srdf")
 D = pw.Config()
 D.add_file(folder / "w.urdf")
-D.read_srdf(folder / "w.srdf")
-assert D.frame_names == ("world", "π", "ρ", "σ") and D.named_states == C.named_states
+D.pairs.read_srdf(folder / "w.srdf")
+assert (
+    D.frame_names == ("world", "π", "ρ", "σ")
+    and D.joints.named_states == C.joints.named_states
+)
 extents = [D.frame(name).shape.mesh.extents.max() for name in "ρσ"]
 np.testing.assert_allclose(extents, 0.6, rtol=1e-2)
 

@@ -32,7 +32,7 @@ BALL = pw.Sphere(0.1)
 
 def words(C: pw.Config) -> list[str]:
     """The pairs of frames with names of one letter."""
-    return [a + b for a, b in C.collision_pairs()]
+    return [a + b for a, b in C.pairs.names()]
 
 
 def chain(*contacts: int, rigid: str = "", locked: str = "") -> pw.Config:
@@ -100,7 +100,7 @@ def test_half_spaces_have_no_distance():
     C.add_frame("lid", joint="free", position=[0, 0, 1], shape=pw.Plane())
     assert words(C) == []
     C.add_frame("ball", joint="free", shape=BALL)
-    assert C.collision_pairs() == [("ground", "ball"), ("lid", "ball")]
+    assert C.pairs.names() == [("ground", "ball"), ("lid", "ball")]
     on_top = logic.OnTopOf("ball", "ground")
     assert pw.solve_placement(C, [on_top], ["ball", "lid"], max_solutions=1)
     with pytest.raises(
@@ -120,7 +120,7 @@ def test_only_shapes_for_collision_count():
     C.set_shape("c", None)
     C.set_contact("d", 0)
     assert words(C) == []
-    assert pw.Config().collision_pairs() == []
+    assert pw.Config().pairs.names() == []
 
 
 # -- exclusions ------------------------------------------------------------------------
@@ -191,7 +191,7 @@ def test_exclusions_survive_edits():
     twice.add_frame("base", shape=BALL)
     twice.add_model(C.model(), "x")
     twice.add_model(C.model(), "y")
-    lost = set(combinations(twice.frame_names, 2)) - set(twice.collision_pairs())
+    lost = set(combinations(twice.frame_names, 2)) - set(twice.pairs.names())
     assert lost == {(s + u, s + "e") for s in "xy" for u in "bd"}
     C.remove("e")
     assert words(C) == "ab ad af bd bf df".split()
@@ -224,7 +224,7 @@ def test_errors(a, b, sentence):
     for change in (C.ignore_collisions, C.restore_collisions):
         with pytest.raises(pw.ConfigError, match=sentence):
             change(a, b)
-    assert C.collision_pairs() == [("table", "mug")]
+    assert C.pairs.names() == [("table", "mug")]
 
 
 # -- speed -----------------------------------------------------------------------------
@@ -246,11 +246,11 @@ def test_a_thousand_frames_are_fast_and_kept():
     C.add_model(pw.robots.Model(tuple(frames)))
     C.ignore_collisions([f"f{i}" for i in range(300)])
     start = time.perf_counter()
-    count = len(C.collision_indices())
+    count = len(C.pairs.indices())
     assert time.perf_counter() - start < 10  # 0.1 s on an idle core
     assert 400_000 < count < 500_000
     start = time.perf_counter()
-    assert len(C.collision_indices()) == count
+    assert len(C.pairs.indices()) == count
     assert time.perf_counter() - start < 0.1
 
 
@@ -300,7 +300,7 @@ def test_random_trees_equal_robotics(theirs):
         C = pw.Config()
         C.add_model(pw.robots.Model(tuple(frames)))
         still = fixed_to_each_other(rows)
-        assert C.collision_indices().tolist() == [p for p in expected if not still[*p]]
+        assert C.pairs.indices().tolist() == [p for p in expected if not still[*p]]
         apart = collision_pairs(frames, range(len(frames))).tolist()
         assert [p for p in expected if p not in apart] == []
 
@@ -383,10 +383,10 @@ def test_a_robot_in_the_world():
     C.add_frame("table", shape=BALL)
     links = C.load("ur5e", parent="table", prefix="u")
     solid = [n for n in links if C.frame(n).contact]
-    met = [b for a, b in C.collision_pairs() if a == "table"]
+    met = [b for a, b in C.pairs.names() if a == "table"]
     assert met == solid[1:] and solid[0] == "ubase_link"
-    assert (solid[0], solid[1]) not in C.collision_pairs()
-    assert (solid[0], solid[2]) in C.collision_pairs()
+    assert (solid[0], solid[1]) not in C.pairs.names()
+    assert (solid[0], solid[2]) in C.pairs.names()
 
 
 def srdf(folder: Path, inner: str) -> Path:
@@ -398,7 +398,7 @@ def srdf(folder: Path, inner: str) -> Path:
 def test_srdf_rules(tmp_path):
     C = floating()
     C.ignore_collisions("d", "e")
-    C.read_srdf(
+    C.pairs.read_srdf(
         srdf(
             tmp_path,
             """<group name="arm"><link name="x"/></group>
@@ -415,8 +415,8 @@ def test_srdf_rules(tmp_path):
     for name in ("a", "b", "xa", "xb"):
         C.add_frame(name, joint="free", shape=BALL)
     rule = '<disable_collisions link1="a" link2="b"/>'
-    C.read_srdf(srdf(tmp_path, rule), prefix="x")
-    assert ("xa", "xb") not in C.collision_pairs() and len(C.collision_pairs()) == 5
+    C.pairs.read_srdf(srdf(tmp_path, rule), prefix="x")
+    assert ("xa", "xb") not in C.pairs.names() and len(C.pairs.names()) == 5
 
 
 @pytest.mark.parametrize(
@@ -434,17 +434,17 @@ def test_srdf_rules(tmp_path):
 def test_broken_srdf_elements_are_left_out(inner, sentence, tmp_path):
     C = hand_and_finger()
     with pytest.warns(UserWarning, match=re.escape(sentence)):
-        C.read_srdf(srdf(tmp_path, inner))
-    assert C.collision_pairs() == [("hand", "finger")]
+        C.pairs.read_srdf(srdf(tmp_path, inner))
+    assert C.pairs.names() == [("hand", "finger")]
 
 
 def test_srdf_errors_change_nothing(tmp_path):
     C = hand_and_finger()
     path = srdf(tmp_path, '<enable_collisions link1="hand" link2="x">')
     with pytest.raises(pw.LoadError, match=re.escape(str(path))) as caught:
-        C.read_srdf(path)
+        C.pairs.read_srdf(path)
     assert "not well-formed" in str(caught.value)
-    assert C.collision_pairs() == [("hand", "finger")]
+    assert C.pairs.names() == [("hand", "finger")]
 
 
 def hand_and_finger() -> pw.Config:
@@ -464,11 +464,11 @@ def test_what_is_no_srdf(tmp_path):
     ):
         path.write_text(text)
         with pytest.raises(pw.LoadError, match=sentence):
-            C.read_srdf(path)
+            C.pairs.read_srdf(path)
     with pytest.raises(pw.LoadError, match="cannot be read"):
-        C.read_srdf(tmp_path / "none.srdf")
+        C.pairs.read_srdf(tmp_path / "none.srdf")
     with pytest.raises(pw.LoadError, match="path is None, expected the path"):
-        C.read_srdf(None)
+        C.pairs.read_srdf(None)
 
 
 @pytest.mark.sampled
@@ -489,13 +489,13 @@ def test_srdf_of_real_robots(folder, robot, file, before, after):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         C.add_file(EXAMPLES / folder / robot, prefix="r_")
-    old = C.collision_pairs()
-    C.read_srdf(EXAMPLES / folder / file, prefix="r_")
+    old = C.pairs.names()
+    C.pairs.read_srdf(EXAMPLES / folder / file, prefix="r_")
     text = (EXAMPLES / folder / file).read_text()
     listed = re.findall(r'<disable_collisions link1="(\w+)" link2="(\w+)"', text)
     disabled = {frozenset(("r_" + a, "r_" + b)) for a, b in listed}
-    assert C.collision_pairs() == [p for p in old if frozenset(p) not in disabled]
-    assert (len(old), len(C.collision_pairs())) == (before, after)
+    assert C.pairs.names() == [p for p in old if frozenset(p) not in disabled]
+    assert (len(old), len(C.pairs.names())) == (before, after)
 
 
 # -- MJCF ------------------------------------------------------------------------------
@@ -553,7 +553,7 @@ def test_random_mjcf_collides_as_in_mujoco(tmp_path):
             for a, b in touching.tolist()
             if keeps_parents or not (on_base(model, a, b) or on_base(model, b, a))
         }
-        assert set(C.collision_pairs()) == theirs, path.read_text()
+        assert set(C.pairs.names()) == theirs, path.read_text()
 
 
 def on_base(model, base: int, body: int) -> bool:
@@ -584,10 +584,10 @@ def test_mjcf_by_hand(tmp_path):
     )
     C = pw.Config()
     C.add_file(path, prefix="x")
-    names = [(a[1:], b[1:]) for a, b in C.collision_pairs()]
+    names = [(a[1:], b[1:]) for a, b in C.pairs.names()]
     floor = [("world", name) for name in "mbc"]
     assert names == [*floor, ("m", "a"), ("m", "b"), ("a", "c")]
     C.remove("xg")
-    assert len(C.collision_pairs()) == 6
+    assert len(C.pairs.names()) == 6
     C.restore_collisions("xm", "xc")
-    assert ("xm", "xc") in C.collision_pairs()
+    assert ("xm", "xc") in C.pairs.names()

@@ -33,7 +33,10 @@ def test_layout_limits_and_names():
     C = table_world()
     assert (C.nq, C.nv) == (8, 7)
     assert C.joint_names == ("mug", "arm")
-    assert C.coordinate_names[0] == "mug:0" and C.coordinate_names[7] == "arm"
+    assert (
+        C.joints.coordinate_names[0] == "mug:0"
+        and C.joints.coordinate_names[7] == "arm"
+    )
     np.testing.assert_allclose(C.limits[:, 7], [-1, 2])
     assert np.isinf(C.limits[:, :7]).all()
     np.testing.assert_allclose(C.home[7], 0.4)
@@ -64,13 +67,13 @@ def test_locking_takes_joints_out_of_q_and_keeps_their_values():
     C.lock("arm")
     assert C.joint_names == ("mug",) and C.nq == 7
     np.testing.assert_allclose(C.pose("hand"), pose)
-    np.testing.assert_allclose(C.joint_value("arm"), 1.2)
+    np.testing.assert_allclose(C.joints.value("arm"), 1.2)
     assert (C.eval(FS.position, ["hand"])[1] == 0).all()
     C.set_joint("arm", 0.0)
     assert np.linalg.norm(C.pose("hand") - pose) > 0.1
     C.unlock(["arm"])
     assert C.nq == 8 and C.q[7] == 0
-    C.select_joints(["arm"])
+    C.joints.select(["arm"])
     assert C.joint_names == ("arm",)
 
 
@@ -117,8 +120,8 @@ PLANAR = {
     "add_text": (lambda C: C.add_text(ONE_LINK, joint="planar"), FLOOR),
     "load": (lambda C: C.load("mug", joint="planar"), FLOOR),
     "the default of URDF": (lambda C: C.add_text(URDF_PLANAR), WALL),
-    "set_joint_type": (
-        lambda C: (C.add_frame("a"), C.set_joint_type("a", "planar")),
+    "joints.set_type": (
+        lambda C: (C.add_frame("a"), C.joints.set_type("a", "planar")),
         FLOOR,
     ),
     "detach": (lambda C: (C.add_frame("a"), C.detach("a", "planar")), FLOOR),
@@ -163,7 +166,7 @@ def test_arrays_that_users_give_stay_theirs():
     limits = np.array([[-1.0], [1.0]])
     C.add_frame("a", joint="hingeZ", position=position, shape=pw.Box(size))
     C.set_joint("a", value)
-    C.set_limits("a", limits)
+    C.joints.set_limits("a", limits)
     D = C.copy()
     for given in (position, size, value, limits):
         given[:] = 9.0
@@ -204,10 +207,13 @@ def test_objects_are_values_and_keep_their_order():
     assert C.object("a") == C.object("a") != C.object("b")
     assert hash(C.object("a")) == hash(C.object("a"))
     assert C.object("a") != C.copy().object("a")
-    assert list(C.states) == list(C.objects) == ["b", "a"]
-    C.set_state("b", temperature=50.0)
-    C.mark_object("b", "ball.n.02")
-    assert list(C.states) == ["b", "a"] and C.states["b"].temperature == 50.0
+    assert list(C.annotations.states) == list(C.objects) == ["b", "a"]
+    C.annotations.set_state("b", temperature=50.0)
+    C.annotations.mark_object("b", "ball.n.02")
+    assert (
+        list(C.annotations.states) == ["b", "a"]
+        and C.annotations.states["b"].temperature == 50.0
+    )
 
 
 def test_objects_have_parts_and_abilities():
@@ -236,7 +242,7 @@ def test_our_models_load_beside_each_other():
     C.load("mug", pose=[0.5, 0, 0.2, 1, 0, 0, 0], joint="free")
     C.load("cupboard", pose=[0, 1, 0, 1, 0, 0, 0])
     assert len(set(C.joint_names)) == len(C.joint_names)
-    b = C.coordinates(["b_panda_joint1"])
+    b = C.joints.coordinates(["b_panda_joint1"])
     q = C.q
     q[b] += 0.5
     still = C.pose("panda_hand")
@@ -245,7 +251,7 @@ def test_our_models_load_beside_each_other():
     assert set(C.objects) >= {"mug", "cupboard"}
     fingers = ["b_panda_leftfinger", "b_panda_rightfinger"]
     C.q = np.where(
-        np.arange(C.nq) == C.coordinates("b_panda_finger_joint1")[0], 0.03, C.q
+        np.arange(C.nq) == C.joints.coordinates("b_panda_finger_joint1")[0], 0.03, C.q
     )
     open_ = np.linalg.norm(C.pose(fingers[0])[:3] - C.pose(fingers[1])[:3])
     np.testing.assert_allclose(open_, 0.06, atol=1e-12)
@@ -272,7 +278,7 @@ def test_urdf_export_reads_back(tmp_path):
     D.add_file(tmp_path / "out.urdf")
     arm = [n for n in C.joint_names if n.startswith("panda")]
     q = D.q
-    q[D.coordinates(arm)] = C.q[C.coordinates(arm)]
+    q[D.joints.coordinates(arm)] = C.q[C.joints.coordinates(arm)]
     D.q = q
     np.testing.assert_allclose(D.pose("panda_hand"), C.pose("panda_hand"), atol=1e-9)
 

@@ -29,7 +29,7 @@ def folding_arm(gap: float = 0.02) -> pw.Config:
 
 
 def reasons(C: pw.Config) -> dict[tuple[str, str], str]:
-    return {(p.a, p.b): p.reason for p in C.ignore_default_collisions(samples=300)}
+    return {(p.a, p.b): p.reason for p in C.pairs.ignore_default(samples=300)}
 
 
 @pytest.mark.long
@@ -41,7 +41,7 @@ def test_fits_do_not_hide_collisions():
     C.fit_collisions("spheres", tolerance=np.inf)
     with pytest.warns(UserWarning, match="only because.*'base' and 'wing'.*closer"):
         assert reasons(C) == plain
-    assert ("base", "wing") in C.collision_pairs()
+    assert ("base", "wing") in C.pairs.names()
     assert ("base", "wing") in [hit[:2] for hit in C.collisions()]
     # The advice of the warning: boxes are exact here.
     C.fit_collisions("boxes", links=["base", "wing"])
@@ -78,7 +78,7 @@ def test_a_crowded_home_costs_a_warning():
         C.add_frame(f"l{k}", f"l{k - 1}", joint="hingeZ", shape=pw.Sphere(0.5))
         C.replace_frame(f"l{k}", origin=np.array([0.1, 0, 0, 1, 0, 0, 0]))
     with pytest.warns(UserWarning, match='6 of 6 pairs.*"Default".*C.home = q'):
-        C.ignore_default_collisions(samples=10)
+        C.pairs.ignore_default(samples=10)
 
 
 URDF = """<robot name="r"><link name="base"/>{links}</robot>"""
@@ -99,7 +99,7 @@ def robot_file(folder, scale: str):
 
 QUESTIONS = {
     "collisions": lambda C: C.collisions(),
-    "exclusions": lambda C: C.ignore_default_collisions(samples=5),
+    "exclusions": lambda C: C.pairs.ignore_default(samples=5),
     "feature": lambda C: C.eval(pw.FS.accumulatedCollisions),
 }
 
@@ -201,7 +201,7 @@ def test_fits_of_links_that_were_not_asked_for_stay():
 )
 def test_links_that_are_always_near_are_excluded(gap, size, reason):
     C = turntable(gap, size)
-    excluded = {(p.a, p.b): p.reason for p in C.ignore_default_collisions(samples=300)}
+    excluded = {(p.a, p.b): p.reason for p in C.pairs.ignore_default(samples=300)}
     if reason is None:
         assert excluded.get(("slab", "bar")) == "Never"
     else:
@@ -221,7 +221,7 @@ def test_the_lines_of_the_page_about_your_robot(name, tip):
     C = pw.Config()
     C.add_file(EXAMPLES / name, packages={"example-robot-data": EXAMPLES.parent})
     C.fit_collisions("capsules")
-    C.ignore_default_collisions()
+    C.pairs.ignore_default()
     komo = pw.KOMO(C)
     komo.add_control_objective(order=0, scale=0.1)
     komo.add_objective(None, FS.accumulatedCollisions, [], OT.ineq, margin=0.01)

@@ -193,8 +193,8 @@ def arm() -> pw.Config:
 def annotate(file: Path) -> None:
     """An SRDF of a world that has its robot."""
     C = arm()
-    C.read_srdf(file)
-    for values in C.named_states.values():
+    C.pairs.read_srdf(file)
+    for values in C.joints.named_states.values():
         assert all(np.isfinite(value).all() for value in values.values())
 
 

@@ -203,7 +203,7 @@ def test_jacobians_equal_pinocchio(file):
     columns = []
     for name in C.joint_names:
         joint = model.joints[model.getJointId(name)]
-        value = C.joint_value(name)[0]
+        value = C.joints.value(name)[0]
         turn = [np.cos(value), np.sin(value)]
         q[joint.idx_q : joint.idx_q + joint.nq] = turn if joint.nq == 2 else value
         columns.append(joint.idx_v)
@@ -285,7 +285,7 @@ def test_interpolation_is_straight_and_rotates_at_constant_speed(seed):
     single = [c for c in tree.column_coordinate if c >= 0]
     want = a + fraction[:, None] * (b - a)
     np.testing.assert_allclose(got[:, single], want[:, single], atol=1e-12)
-    for first in C.quaternions:
+    for first in C.joints.quaternions:
         part = slice(first, first + 4)
         want = slerp(a[:, part], b[:, part], fraction)
         sign = np.sign(np.sum(want * got[:, part], 1, keepdims=True))

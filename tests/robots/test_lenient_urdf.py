@@ -79,7 +79,7 @@ def test_what_cannot_be_used_costs_one_warning(text, says):
     assert len(caught) == 1 and says in message
     assert message.startswith("text: ") and message.endswith("The rest is kept.")
     assert C.joint_names == ("j",) and np.isinf(C.limits).all()
-    assert np.isfinite(C.poses()).all() and np.isinf(C.max_velocity).all()
+    assert np.isfinite(C.poses()).all() and np.isinf(C.joints.max_velocity).all()
 
 
 def test_one_warning_lists_everything():
@@ -114,10 +114,10 @@ def test_zero_speed_and_effort_mean_not_given():
     C.add_text(robot(joint='<limit lower="-1" upper="1" velocity="0" effort="0"/>'))
     joint = C.frame("b").joint
     assert joint.velocity is None and joint.effort is None
-    assert np.isinf(C.max_velocity).all()
+    assert np.isinf(C.joints.max_velocity).all()
     D = pw.Config()
     D.add_file(case("cab.urdf"))
-    assert np.isinf(D.max_velocity).all() and D.limits.tolist() == [[-1.57], [0]]
+    assert np.isinf(D.joints.max_velocity).all() and D.limits.tolist() == [[-1.57], [0]]
 
 
 @pytest.mark.parametrize("name", ["emptygeom", "novisgeom", "color", "neglim"])
@@ -161,7 +161,7 @@ def test_followers_of_no_joint_stand_at_their_offset(text, why):
         C.add_text(text)
     assert len(caught) == 1 and why in str(caught[0].message)
     assert "j2" not in C.joint_names and "j3" not in C.joint_names
-    assert C.joint_value("j2") == [0.5] and C.joint_value("j3") == [2.0]
+    assert C.joints.value("j2") == [0.5] and C.joints.value("j3") == [2.0]
     turn = [np.cos(0.25), 0, 0, np.sin(0.25)]
     np.testing.assert_allclose(C.pose("c"), [0, 0, 0, *turn], atol=1e-15)
     assert C.pose("d")[0] == pytest.approx(2.0)
@@ -263,7 +263,7 @@ def test_mjcf_as_text(tmp_path):
     with pytest.warns(UserWarning, match="^text: .*read without its meshes"):
         D.add_text(text)
     with pytest.warns(UserWarning, match="Without a shape for collisions are 'x'"):
-        assert D.collision_pairs() == []
+        assert D.pairs.names() == []
     with pytest.raises(pw.LoadError, match="cannot include files"):
         C.add_text("<mujoco><include file='/etc/passwd'/></mujoco>")
 
@@ -272,7 +272,7 @@ def test_a_joint_for_the_root_of_a_file(tmp_path):
     (tmp_path / "m.urdf").write_text(robot())
     C = pw.Config()
     C.add_file(tmp_path / "m.urdf", joint="free")
-    assert C.joint_types == ("free", "revolute")
+    assert C.joints.types == ("free", "revolute")
 
 
 def test_our_models_load_without_warnings():

@@ -292,7 +292,7 @@ def test_links_without_shapes_say_so_again(tmp_path):
     C.collisions()  # the same frames cost one warning
     D = C.copy()
     D.add_frame("x", shape=pw.Sphere(0.1), joint="free")
-    assert D.collision_pairs()
+    assert D.pairs.names()
     with pytest.warns(UserWarning, match="'l1' and more|are 'l1':"):
         C.signed_distance("l0", "l1")
     E = pw.Config()
@@ -305,7 +305,7 @@ def test_links_without_shapes_say_so_again(tmp_path):
         F.add_file(tmp_path / "r.urdf")
     for name in ("l1", "l2"):
         F.set_shape(name, pw.Sphere(0.1))
-    assert F.collision_pairs() == [("l1", "l2")]  # given shapes, they are complete
+    assert F.pairs.names() == [("l1", "l2")]  # given shapes, they are complete
 
 
 def test_shared_cases():

@@ -50,7 +50,7 @@ def test_followers_bound_their_leader(leader, followers):
     for q in np.linspace(-10, 10, 4001):
         C.q = [q]
         limits = [leader, *(f[1] for f in followers)]
-        values = [C.joint_value(f"j{k}")[0] for k in range(len(limits))]
+        values = [C.joints.value(f"j{k}")[0] for k in range(len(limits))]
         if all(
             bounds is None or bounds[0] - 1e-9 <= value <= bounds[1] + 1e-9
             for bounds, value in zip(limits, values, strict=True)
@@ -90,9 +90,9 @@ def test_a_leader_without_a_range_stays_without_a_warning():
 
 def test_limits_that_change_later_count():
     C = world([-1, 1], [("j0", [-0.5, 0.5], 2, 0)])
-    C.set_limits("j1", [-1, 1])
+    C.joints.set_limits("j1", [-1, 1])
     assert C.limits[:, 0].tolist() == [-0.5, 0.5]
-    C.set_limits("j1", None)
+    C.joints.set_limits("j1", None)
     assert C.limits[:, 0].tolist() == [-1, 1]
 
 
@@ -107,7 +107,7 @@ def test_speeds_go_through_the_factor():
         '<limit lower="-1" upper="1" velocity="2"/></joint><joint name="k"'
         f' type="revolute"><parent link="a"/><child link="c"/>{mimic}</joint></robot>'
     )
-    assert C.max_velocity.tolist() == [0.75]
+    assert C.joints.max_velocity.tolist() == [0.75]
 
 
 def test_mjcf():

@@ -229,13 +229,13 @@ def test_keys_are_named_states(tmp_path):
     with pytest.warns(UserWarning, match="key .key2. is outside of the limits"):
         C.add_file(write(tmp_path, mjcf(joints, keys)), prefix="x")
     assert C.q.tolist() == C.home.tolist() == [-1.5, 0, 1, 0, 0]
-    assert list(C.named_states) == ["up", "home", "key2"]
-    C.set_named_state("up")
+    assert list(C.joints.named_states) == ["up", "home", "key2"]
+    C.joints.set_named_state("up")
     assert C.q.tolist() == [-1, 1, 0, 0, 0]
-    C.set_named_state("xkeyframes/key2")
+    C.joints.set_named_state("xkeyframes/key2")
     assert C.q[0] == C.limits[1, 0] < 0
     with pytest.raises(pw.ConfigError, match="did you mean 'home'"):
-        C.set_named_state("hom")
+        C.joints.set_named_state("hom")
 
 
 def test_constraints_that_are_left_out(tmp_path: Path):

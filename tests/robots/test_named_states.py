@@ -45,7 +45,7 @@ def test_the_home_stays_with_the_joints():
     C.home = [0.4, 0.5, 0.6]
     C.unlock("l2")
     assert_array_equal(C.home, [0.4, 0.2, 0.5, 0.6])
-    C.set_limits("l1", [-1, 1])
+    C.joints.set_limits("l1", [-1, 1])
     C.attach("l3", "slide")
     C.set_shape("l0", BALL)
     assert_array_equal(C.home, [0.4, 0.2, 0.5])
@@ -83,14 +83,10 @@ def test_costs_and_exclusions_begin_at_the_home():
     C = arm()
     # The last link is folded back onto the second.
     C.home = [0, np.pi - 0.1, 0]
-    found = {
-        (p.a, p.b): p.reason for p in C.copy().ignore_default_collisions(samples=300)
-    }
+    found = {(p.a, p.b): p.reason for p in C.copy().pairs.ignore_default(samples=300)}
     assert found["l1", "l3"] == "Default"
     C.home = [0.2, 0.3, 0.4]
-    found = {
-        (p.a, p.b): p.reason for p in C.copy().ignore_default_collisions(samples=300)
-    }
+    found = {(p.a, p.b): p.reason for p in C.copy().pairs.ignore_default(samples=300)}
     assert ("l1", "l3") not in found
     komo = pw.KOMO(C)
     komo.add_control_objective(order=0)
@@ -103,35 +99,35 @@ def test_costs_and_exclusions_begin_at_the_home():
 def test_states_from_python_are_kept_in_files(tmp_path):
     C = arm()
     C.q = [0.1, 0.2, 0.3]
-    C.add_named_state("ready")
-    C.add_named_state("arm/folded", {"l1": 1, "l3": [-2.5]})
-    assert C.named_states == {
+    C.joints.add_named_state("ready")
+    C.joints.add_named_state("arm/folded", {"l1": 1, "l3": [-2.5]})
+    assert C.joints.named_states == {
         "ready": {"l1": 0.1, "l2": 0.2, "l3": 0.3},
         "folded": {"l1": 1.0, "l3": -2.5},
     }
-    C.write_srdf(tmp_path / "arm.srdf")
+    C.pairs.write_srdf(tmp_path / "arm.srdf")
     D = arm()
-    D.read_srdf(tmp_path / "arm.srdf")
-    assert D.named_states == C.named_states
-    D.set_named_state("arm/folded")
+    D.pairs.read_srdf(tmp_path / "arm.srdf")
+    assert D.joints.named_states == C.joints.named_states
+    D.joints.set_named_state("arm/folded")
     assert_array_equal(D.q, [1, 0, -2.5])
-    D.add_named_state("folded", {"l1": 0.5})
-    assert D.named_states["folded"] == {"l1": 0.5}
-    D.set_named_state("all/ready")
+    D.joints.add_named_state("folded", {"l1": 0.5})
+    assert D.joints.named_states["folded"] == {"l1": 0.5}
+    D.joints.set_named_state("all/ready")
     assert_array_equal(D.q, C.q)
 
 
 def test_named_states_cannot_be_changed_in_place():
     C = arm()
     C.add_frame("ball", joint="free")
-    C.add_named_state("ready")
+    C.joints.add_named_state("ready")
     with pytest.raises(TypeError):
-        C.named_states["other"] = {"l1": 0.0}
+        C.joints.named_states["other"] = {"l1": 0.0}
     with pytest.raises(TypeError):
-        C.named_states["ready"]["l1"] = 0.0
+        C.joints.named_states["ready"]["l1"] = 0.0
     with pytest.raises(ValueError, match="read-only"):
-        C.named_states["ready"]["ball"][0] = 1.0
-    assert C.named_states["ready"]["l1"] == 0
+        C.joints.named_states["ready"]["ball"][0] = 1.0
+    assert C.joints.named_states["ready"]["l1"] == 0
 
 
 @pytest.mark.parametrize(
@@ -151,8 +147,8 @@ def test_what_is_no_named_state(arguments, says):
     C = arm()
     C.add_frame("f", "l3", joint="hingeY", mimic="l1")
     with pytest.raises(pw.ConfigError, match=says):
-        C.add_named_state(*arguments)
-    assert C.named_states == {}
+        C.joints.add_named_state(*arguments)
+    assert C.joints.named_states == {}
 
 
 # -- SRDF ------------------------------------------------------------------------------
@@ -171,8 +167,8 @@ def test_groups_and_virtual_joints_are_optional(joint, tmp_path):
     C = arm()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        C.read_srdf(tmp_path / "r.srdf")
-    assert C.named_states == {"home": {"l1": 0.2}}
+        C.pairs.read_srdf(tmp_path / "r.srdf")
+    assert C.joints.named_states == {"home": {"l1": 0.2}}
 
 
 def test_long_warnings_are_short_and_name_the_file_once(tmp_path):
@@ -184,16 +180,16 @@ def test_long_warnings_are_short_and_name_the_file_once(tmp_path):
     )
     C = arm()
     with pytest.warns(UserWarning) as seen:
-        C.read_srdf(file)
+        C.pairs.read_srdf(file)
     (warning,) = seen
     message = str(warning.message)
     assert message.count(str(file)) == 1 and "line 1, <disable_collisions>" in message
     assert "and 6 more. The rest applies." in message and "x8" not in message
-    assert [(p.a, p.b) for p in C.ignored_collisions()] == [("l1", "l3")]
+    assert [(p.a, p.b) for p in C.pairs.ignored()] == [("l1", "l3")]
 
 
 def test_a_urdf_is_no_srdf(tmp_path):
     file = tmp_path / "r.urdf"
     file.write_text('<robot name="r"><link name="l0"/></robot>')
     with pytest.raises(pw.LoadError, match="this file is a URDF, expected an SRDF"):
-        arm().read_srdf(file)
+        arm().pairs.read_srdf(file)

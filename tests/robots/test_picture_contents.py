@@ -145,7 +145,7 @@ def test_labels_of_robots():
     assert label_places(pw.load("ur5e"), ["base_link"]) == {}
     D = pw.load("ur5e", prefix="left/")
     assert set(label_places(D, D.frame_names)) == {"left"}
-    D.add_agent("worker", "left/base_link")
+    D.annotations.add_agent("worker", "left/base_link")
     assert set(label_places(D, D.frame_names)) == {"worker"}
     E = pw.load("ur5e", prefix="left/")
     E.add_frame("left", joint="free", shape=pw.Sphere(0.1))

@@ -29,8 +29,10 @@ def scene() -> pw.Config:
     """A crate with walls of 1 cm, turned, its inside and its floor annotated."""
     C = pw.Config()
     C.add_object("crate", crate(0.4, 0.3, 0.2), pose=TILTED, joint="free")
-    C.add_region("crate", "room", size=HIGH - LOW, pose=MIDDLE)
-    C.add_region("crate", "floor", "support", size=[0.38, 0.28], pose=at(z=0.01))
+    C.annotations.add_region("crate", "room", size=HIGH - LOW, pose=MIDDLE)
+    C.annotations.add_region(
+        "crate", "floor", "support", size=[0.38, 0.28], pose=at(z=0.01)
+    )
     C.add_object("item", [(pw.Box([0.1, 0.08, 0.06]), None)], joint="free")
     return C
 
@@ -43,8 +45,8 @@ def level() -> pw.Config:
 
 def test_a_box_is_six_planes_and_eight_corners():
     C = scene().copy()
-    by_size = C.regions[0]
-    by_planes = C.add_region("crate", "same", planes=2 * np.array(SIX))
+    by_size = C.annotations.regions[0]
+    by_planes = C.annotations.add_region("crate", "same", planes=2 * np.array(SIX))
     order = lambda x: x[np.lexsort(np.round(x, 6).T)]
     for made in (by_size, by_planes):
         np.testing.assert_allclose(order(made.planes), order(np.array(SIX)), atol=1e-12)
@@ -58,20 +60,22 @@ def test_a_box_is_six_planes_and_eight_corners():
 def test_a_wedge_has_six_corners_and_a_triangle_faces_up():
     C = scene().copy()
     slanted = np.array([1.0, 0, 1, 0.1]) / np.sqrt(2)
-    wedge = C.add_region("crate", "wedge", planes=[*SIX[1:2], *SIX[3:], slanted])
+    wedge = C.annotations.add_region(
+        "crate", "wedge", planes=[*SIX[1:2], *SIX[3:], slanted]
+    )
     assert wedge.corners.shape == (6, 3)
     triangle = [[0, 0, 0.01], [0.1, 0, 0.01], [0, 0.1, 0.01]]
-    face = C.add_region("crate", "corner", "support", corners=triangle)
+    face = C.annotations.add_region("crate", "corner", "support", corners=triangle)
     np.testing.assert_allclose(face.planes, [[0, 0, 1, 0.01]], atol=1e-12)
 
 
 def test_regions_go_along_with_copies_and_leave_with_their_object():
     C = scene().copy()
-    C.add_region("crate", "more", size=[0.1] * 3, pose=MIDDLE)
-    assert [r.name for r in C.regions] == ["room", "floor", "more"]
-    assert [r.name for r in scene().regions] == ["room", "floor"]
+    C.annotations.add_region("crate", "more", size=[0.1] * 3, pose=MIDDLE)
+    assert [r.name for r in C.annotations.regions] == ["room", "floor", "more"]
+    assert [r.name for r in scene().annotations.regions] == ["room", "floor"]
     C.remove("crate")
-    assert C.regions == ()
+    assert C.annotations.regions == ()
 
 
 CROSSED = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]]
@@ -105,8 +109,8 @@ BAD = [
 def test_what_is_no_region(names, given, says):
     C = scene().copy()
     with pytest.raises(PosewiseError, match=says):
-        C.add_region(*names, **given)
-    assert len(C.regions) == 2
+        C.annotations.add_region(*names, **given)
+    assert len(C.annotations.regions) == 2
 
 
 WRONG = {
@@ -123,7 +127,7 @@ def test_a_region_that_is_none_is_named_with_a_point(name):
     statement, given = WRONG[name]
     C = scene().copy()
     kind = "cavity" if statement is INSIDE else "support"
-    C.add_region("crate", "wrong", kind, **given)
+    C.annotations.add_region("crate", "wrong", kind, **given)
     with pytest.raises(PosewiseError, match=f"'wrong' of 'crate' is no {kind}.* point"):
         statement.violation(C)
 
@@ -155,9 +159,9 @@ def judged(C, statement, where, crates=None):
     first = itertools.islice(inequalities(statement.relaxed(C), C), 2)
     rows = [r.feature.function(C) for r in first]
     q = np.tile(C.q, (len(where), 1))
-    q[:, C.coordinates(["item"])] = where
+    q[:, C.joints.coordinates(["item"])] = where
     if crates is not None:
-        q[:, C.coordinates(["crate"])] = crates
+        q[:, C.joints.coordinates(["crate"])] = crates
     worst = jax.jit(jax.vmap(lambda q: jnp.concatenate([f(q) for f in rows]).max()))
     truth = []
     for C.q in q:
@@ -227,7 +231,7 @@ def test_supports_of_parts_that_move_are_not_used():
     C.add_frame("drawer", "chest", joint="transX", limits=[[0.0], [0.3]])
     C.set_shape("drawer", pw.Box([0.4, 0.4, 0.02]))
     C.add_object("item", [(pw.Sphere(0.03), None)], joint="free")
-    C.add_region(
+    C.annotations.add_region(
         "chest", "bottom", "support", size=[0.4, 0.4], pose=at(z=0.01), frame="drawer"
     )
     count = lambda: len(
@@ -246,7 +250,7 @@ def test_a_cavity_whose_door_moves_is_one_wherever_the_door_is():
     C.add_object("item", [(pw.Sphere(0.02), None)], joint="free")
     inside = logic.InsideOf("item", "microwave")
     rng = np.random.default_rng(0)
-    door = C.coordinates(["door_joint"])
+    door = C.joints.coordinates(["door_joint"])
     said = 0
     for angle in np.linspace(0, 1.7, 6):
         near = rng.uniform([-0.2, -0.15, 0], [0.25, 0.25, 0.3], (50, 3))
@@ -266,7 +270,7 @@ def test_what_nothing_encloses_is_no_cavity_and_not_used_while_a_door_moves():
     C.set_shape("door", pw.Box([0.4, 0.02, 0.4]))
     C.add_object("item", [(pw.Sphere(0.02), None)], joint="free")
     before = len(list(inequalities(logic.InsideOf("item", "corner").relaxed(C), C)))
-    C.add_region("corner", "room", size=[0.1, 0.1, 0.1])
+    C.annotations.add_region("corner", "room", size=[0.1, 0.1, 0.1])
     relaxed = logic.InsideOf("item", "corner").relaxed
     assert len(list(inequalities(relaxed(C), C))) == before
     C.lock("door")

@@ -54,7 +54,7 @@ def test_poses_are_ours():
             R = data.xmat[bodies].reshape(-1, 3, 3)
             np.testing.assert_allclose(data.xpos[bodies], ours.p[:-1], atol=1e-9)
             np.testing.assert_allclose(R, ours.R[:-1], atol=1e-9)
-            for first in C.quaternions:
+            for first in C.joints.quaternions:
                 q[first : first + 4] /= np.linalg.norm(q[first : first + 4])
             np.testing.assert_allclose(twin.q(data.qpos), q, atol=1e-9)
 
@@ -150,12 +150,12 @@ def test_pairs_that_collide_are_ours():
     C.add_frame("fixed", "a", position=[0, 0.05, 0], shape=shape)
     C.add_frame("b", joint="free", position=[0.1, 0.01, 0], shape=shape)
     C.add_frame("ghost", joint="free", shape=shape, contact=0)
-    assert colliding(C) == {tuple(sorted(p)) for p in C.collision_pairs()}
+    assert colliding(C) == {tuple(sorted(p)) for p in C.pairs.names()}
     assert ("a", "child") in colliding(C) and ("a", "fixed") not in colliding(C)
     C.ignore_collisions("a", "child")
     C.ignore_collisions("b", "child")
-    assert colliding(C) == {tuple(sorted(p)) for p in C.collision_pairs()}
-    assert len(C.collision_pairs()) == 3
+    assert colliding(C) == {tuple(sorted(p)) for p in C.pairs.names()}
+    assert len(C.pairs.names()) == 3
     assert {t.a for t in Twin(C).without_contacts(["b"]).contacts()} == {"child"}
 
 

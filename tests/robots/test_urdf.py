@@ -510,18 +510,18 @@ def test_worlds_with_locked_joints_are_read_again(tmp_path: Path):
     C.add_frame("c", "b", joint="quatBall", q=[0, 1, 0, 0])
     C.add_frame("e", "b", joint="universal", mimic=None)
     C.add_frame("d", "c", position=[1, 0, 0])
-    C.add_named_state("ready", {"b": 0.5})
+    C.joints.add_named_state("ready", {"b": 0.5})
     C.lock(["b", "c", "e"])
     with pytest.warns(UserWarning) as seen:
         C.write_urdf(tmp_path / "m.urdf")
     (warning,) = seen
     message = str(warning.message)
     assert "move: 'b', 'e'; set" in message and "where they are: 'c'." in message
-    C.write_srdf(tmp_path / "m.srdf")
+    C.pairs.write_srdf(tmp_path / "m.srdf")
     D = Config()
     D.add_file(tmp_path / "m.urdf")
-    D.read_srdf(tmp_path / "m.srdf")
-    D.set_named_state("ready")
+    D.pairs.read_srdf(tmp_path / "m.srdf")
+    D.joints.set_named_state("ready")
     assert D.joint_names == ("b", "e_0", "e_1")
     assert D.limits[:, 0].tolist() == [-1, 1]
     np.testing.assert_allclose(D.pose("d"), C.pose("d"), atol=1e-14)

@@ -44,11 +44,11 @@ def world() -> pw.Config:
     for k, shape in enumerate(shapes):
         C.add_frame(f"s/{k}", position=[k, 1, 0], shape=shape, color=[1, 0, 0, 0.5])
     C.add_object("shelf", [(pw.Box([0.4, 0.4, 0.02]), None)])
-    C.add_region("shelf", "inside", size=[0.4, 0.4, 0.3])
-    C.add_region("shelf", "top", "support", size=[0.4, 0.4])
-    C.add_camera("eye", "hand")
-    C.add_agent("robot", "base")
-    C.rooms = pw.RoomMap([pw.Room("hall_0", cells=[2, 2, 5, 5])], 10)
+    C.annotations.add_region("shelf", "inside", size=[0.4, 0.4, 0.3])
+    C.annotations.add_region("shelf", "top", "support", size=[0.4, 0.4])
+    C.annotations.add_camera("eye", "hand")
+    C.annotations.add_agent("robot", "base")
+    C.annotations.rooms = pw.RoomMap([pw.Room("hall_0", cells=[2, 2, 5, 5])], 10)
     return C
 
 

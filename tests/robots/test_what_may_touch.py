@@ -16,7 +16,7 @@ BALL = pw.Sphere(0.1)
 
 def pairs_with(C: pw.Config, name: str) -> set[str]:
     """The frames that can collide with one."""
-    pairs = (set(p) for p in C.collision_pairs())
+    pairs = (set(p) for p in C.pairs.names())
     return set().union(*(p for p in pairs if name in p)) - {name}
 
 
@@ -51,11 +51,11 @@ def link_geometry(length, radius):
 def test_reasons_equal_brute_force():
     C = arm((0.5, 0.5, 0.5, 0.2))
     C.add_frame("tip", "l2", position=[0.1, 0.08, 0], joint="transX", shape=BALL)
-    C.set_limits("tip", [[0.0], [0.02]])
+    C.joints.set_limits("tip", [[0.0], [0.02]])
     C.add_frame("far", "l1", position=[0, 0, 3], joint="hingeX", shape=BALL)
     names = [f for f in C.frame_names if C.frame(f).contact]
     before = C.copy()
-    found = {(p.a, p.b): p.reason for p in C.ignore_default_collisions(samples=1000)}
+    found = {(p.a, p.b): p.reason for p in C.pairs.ignore_default(samples=1000)}
     neighbours = {("l2", "tip"), ("l1", "far")}
     neighbours |= {(f"l{k}", f"l{k + 1}") for k in range(4)}
     rng = np.random.default_rng(7)
@@ -80,7 +80,7 @@ def test_reasons_equal_brute_force():
         else:
             assert pair not in found
     assert found["l3", "far"] == "Never" and ("l0", "l4") not in found
-    assert set(C.collision_pairs()) == set(before.collision_pairs()) - found.keys()
+    assert set(C.pairs.names()) == set(before.pairs.names()) - found.keys()
 
 
 def test_what_touches_nearly_always():
@@ -92,7 +92,7 @@ def test_what_touches_nearly_always():
     C.set_shape("cart", BALL)
     C.set_contact("cart", 1)
     C.add_frame("ball", "rod", shape=BALL)
-    found = {(p.a, p.b): p.reason for p in C.ignore_default_collisions(samples=300)}
+    found = {(p.a, p.b): p.reason for p in C.pairs.ignore_default(samples=300)}
     assert found == {
         ("wall", "cart"): "Adjacent",
         ("cart", "ball"): "Adjacent",
@@ -108,9 +108,9 @@ def test_the_margin_and_the_seed_count():
         C.add_frame("b", "a", position=[0.3, 0, 0], joint="hingeZ")
         C.add_frame("c", "b", shape=BALL, contact=1)
         C.add_frame("d", "c", position=[0.3, 0, 0], joint="hingeZ", shape=BALL)
-        C.set_limits("d", [[-0.1], [0.1]])
-        C.set_limits("b", [[-0.1], [0.1]])
-        found = C.ignore_default_collisions(samples=300, **options)
+        C.joints.set_limits("d", [[-0.1], [0.1]])
+        C.joints.set_limits("b", [[-0.1], [0.1]])
+        found = C.pairs.ignore_default(samples=300, **options)
         return {(p.a, p.b): p.reason for p in found}
 
     # They are 0.49 to 0.5 m apart: margins above that make the home touch.
@@ -124,17 +124,17 @@ def test_only_links_of_one_robot_are_tested():
     C.add_frame("table", position=[9, 9, 0], shape=BALL)
     C.add_frame("mug", position=[9, 0, 0], joint="free", shape=BALL)
     C.add_object("box", parts=[(BALL, None)], parent="l3")
-    found = C.ignore_default_collisions(samples=300)
+    found = C.pairs.ignore_default(samples=300)
     assert not {"table", "mug", "box"} & {n for p in found for n in (p.a, p.b)}
     assert {"l0", "l3", "mug"} <= pairs_with(C, "table") | {"l0"}
-    assert C.ignore_default_collisions(samples=300) == []
+    assert C.pairs.ignore_default(samples=300) == []
 
 
 def test_a_pair_reads_as_a_line():
     assert str(IgnoredPair("a", "b", "Never")) == "a and b: Never"
     C = arm()
     C.ignore_collisions("l0", "l2")
-    assert C.ignored_collisions() == [IgnoredPair("l0", "l2", "User")]
+    assert C.pairs.ignored() == [IgnoredPair("l0", "l2", "User")]
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_a_pair_reads_as_a_line():
 )
 def test_arguments(options, sentence):
     with pytest.raises(pw.ConfigError, match=re.escape(sentence)):
-        arm().ignore_default_collisions(**options)
+        arm().pairs.ignore_default(**options)
 
 
 def test_exclusions_of_the_panda_are_moveits():
@@ -160,9 +160,9 @@ def test_exclusions_of_the_panda_are_moveits():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         theirs.add_file(folder / "urdf/panda.urdf")
-    theirs.read_srdf(folder / "srdf/panda.srdf")
-    C.ignore_default_collisions(samples=2000)
-    ours, wanted = set(C.collision_pairs()), set(theirs.collision_pairs())
+    theirs.pairs.read_srdf(folder / "srdf/panda.srdf")
+    C.pairs.ignore_default(samples=2000)
+    ours, wanted = set(C.pairs.names()), set(theirs.pairs.names())
     assert len(ours) > 15 and len(wanted - ours) <= 3
 
 
@@ -176,10 +176,10 @@ def test_joints_without_a_range_move_nothing():
     C.add_frame("c", "b", joint="hingeX", shape=BALL)
     C.add_frame("d", "c", joint="hingeX", mimic="c", multiplier=0.0, shape=BALL)
     C.add_frame("e", "d", joint="transXYPhi", shape=BALL)
-    C.set_limits("e", [[0, 0, 1], [0, 0, 1]])
-    assert [a + b for a, b in C.collision_pairs()] == "ac ad ae bc bd be".split()
-    C.set_limits("e", [[0, 0, 1], [0, 0, 2]])
-    assert "ce" in [a + b for a, b in C.collision_pairs()]
+    C.joints.set_limits("e", [[0, 0, 1], [0, 0, 1]])
+    assert [a + b for a, b in C.pairs.names()] == "ac ad ae bc bd be".split()
+    C.joints.set_limits("e", [[0, 0, 1], [0, 0, 2]])
+    assert "ce" in [a + b for a, b in C.pairs.names()]
 
 
 # -- hands -----------------------------------------------------------------------------
@@ -205,8 +205,8 @@ def test_what_a_hand_holds_may_touch_hand_and_fingers():
     C.attach("panda_hand", "mug")
     assert pairs_with(C, "mug") - {"lid"} == everything[0] - {"lid"} - HAND
     assert pairs_with(C, "lid") == everything[1] - HAND
-    assert C.copy().collision_pairs() == C.collision_pairs()
-    assert C.ignored_collisions() == holding_panda().ignored_collisions()
+    assert C.copy().pairs.names() == C.pairs.names()
+    assert C.pairs.ignored() == holding_panda().pairs.ignored()
     C.restore_collisions("lid", "panda_hand")
     assert "panda_hand" in pairs_with(C, "lid")
     C.detach("mug")
@@ -285,7 +285,7 @@ def test_which_links_are_hands(rows, parent, touched):
     C = tree(*rows)
     before = pairs_with(C, "mug")
     C.attach(parent, "mug")
-    C.set_joint_type("mug", "transX")
+    C.joints.set_type("mug", "transX")
     assert before - pairs_with(C, "mug") == set(touched.split())
 
 
@@ -293,9 +293,9 @@ def test_declared_hands_have_the_declared_fingers():
     rows = [("base", "world", None), ("f1", "base", "hingeX"), ("f2", "base", "hingeX")]
     for hands, touched in (("base", "base f1 f2"), ({"base": ["f1"]}, "base f1")):
         C = tree(*rows)
-        C.add_agent("robot", "base", hands=hands)
+        C.annotations.add_agent("robot", "base", hands=hands)
         C.attach("base", "mug")
-        C.set_joint_type("mug", "transX")
+        C.joints.set_type("mug", "transX")
         assert pairs_with(C, "mug") == {"base", "f1", "f2"} - {*touched.split()}
 
 
@@ -356,7 +356,7 @@ def test_states_and_one_warning(prefix, tmp_path):
     path.write_text(SRDF)
     C = named_world(prefix)
     with pytest.warns(UserWarning) as caught:
-        C.read_srdf(path, prefix)
+        C.pairs.read_srdf(path, prefix)
     (warning,) = caught
     for part in (
         f"link '{prefix}nothere' (line 9)",
@@ -366,34 +366,34 @@ def test_states_and_one_warning(prefix, tmp_path):
     ):
         assert part in str(warning.message)
     arm, base = f"{prefix}arm/home", f"{prefix}base/home"
-    assert list(C.named_states) == [arm, "up", base]
-    assert C.named_states[arm] == {prefix + "j1": 0.2}
-    C.set_named_state(base)
+    assert list(C.joints.named_states) == [arm, "up", base]
+    assert C.joints.named_states[arm] == {prefix + "j1": 0.2}
+    C.joints.set_named_state(base)
     assert C.pose(prefix + "b").tolist() == [1, 2, 3, 0, 0, 0, 1]
-    C.set_named_state("up")
-    assert C.joint_value(prefix + "j2").tolist() == [-0.1]
+    C.joints.set_named_state("up")
+    assert C.joints.value(prefix + "j2").tolist() == [-0.1]
     with pytest.raises(pw.ConfigError, match=f"say {arm!r} or {base!r}"):
-        C.set_named_state("home")
+        C.joints.set_named_state("home")
     # Round trip, into a world with another prefix.
-    C.write_srdf(tmp_path / "w.srdf", prefix)
+    C.pairs.write_srdf(tmp_path / "w.srdf", prefix)
     D = named_world("x")
-    D.read_srdf(tmp_path / "w.srdf", "x")
+    D.pairs.read_srdf(tmp_path / "w.srdf", "x")
     as_x = [
         IgnoredPair("x" + p.a[len(prefix) :], "x" + p.b[len(prefix) :], p.reason)
-        for p in C.ignored_collisions()
+        for p in C.pairs.ignored()
     ]
-    assert D.ignored_collisions() == as_x and as_x[0].reason == "Never"
-    D.set_named_state("xbase/home")
+    assert D.pairs.ignored() == as_x and as_x[0].reason == "Never"
+    D.joints.set_named_state("xbase/home")
     assert D.pose("xb").tolist() == [1, 2, 3, 0, 0, 0, 1]
-    assert list(D.named_states) == ["xarm/home", "up", "xbase/home"]
+    assert list(D.joints.named_states) == ["xarm/home", "up", "xbase/home"]
     D.remove("xl")
-    assert list(D.named_states) == ["home"]
+    assert list(D.joints.named_states) == ["home"]
 
 
 def test_a_wrong_prefix_says_so(tmp_path):
     (tmp_path / "r.srdf").write_text(SRDF)
     with pytest.warns(UserWarning, match="give the prefix that the model has"):
-        named_world("r_").read_srdf(tmp_path / "r.srdf")
+        named_world("r_").pairs.read_srdf(tmp_path / "r.srdf")
 
 
 def test_restored_neighbours_are_written(tmp_path):
@@ -401,17 +401,17 @@ def test_restored_neighbours_are_written(tmp_path):
     fresh = C.copy()
     C.restore_collisions("panda_link2", "panda_link3")
     C.ignore_collisions("panda_link0", "panda_link7")
-    C.write_srdf(tmp_path / "p.srdf")
-    fresh.read_srdf(tmp_path / "p.srdf")
-    assert fresh.collision_pairs() == C.collision_pairs()
-    assert fresh.ignored_collisions() == C.ignored_collisions()
+    C.pairs.write_srdf(tmp_path / "p.srdf")
+    fresh.pairs.read_srdf(tmp_path / "p.srdf")
+    assert fresh.pairs.names() == C.pairs.names()
+    assert fresh.pairs.ignored() == C.pairs.ignored()
 
 
 def test_what_is_held_is_no_neighbour_of_links(tmp_path):
     C = pw.load("panda")
     C.add_frame("mug", joint="free", shape=BALL)
     C.attach("panda_hand", "mug")
-    C.write_srdf(tmp_path / "p.srdf")
+    C.pairs.write_srdf(tmp_path / "p.srdf")
     assert "mug" not in (tmp_path / "p.srdf").read_text()
 
 
@@ -425,7 +425,7 @@ def test_limits_copied_to_a_mirrored_finger_do_not_stop_the_gripper():
     ):
         limits = [[0.0], [0.04]]
         C.add_frame(name, "palm", joint="transX", shape=BALL, limits=limits, **options)
-    assert C.limits.T.tolist() == [[0.0, 0.04]] and len(C.collision_pairs()) == 3
+    assert C.limits.T.tolist() == [[0.0, 0.04]] and len(C.pairs.names()) == 3
 
 
 BROKEN_SRDF = """<robot name="r">
@@ -439,16 +439,16 @@ BROKEN_SRDF = """<robot name="r">
 
 def test_srdf_states_end_at_limits_and_broken_elements_are_left_out(tmp_path):
     C = named_world()
-    C.set_limits("j1", [-2, 2])
+    C.joints.set_limits("j1", [-2, 2])
     (tmp_path / "r.srdf").write_text(BROKEN_SRDF)
     with pytest.warns(UserWarning) as seen:
-        C.read_srdf(tmp_path / "r.srdf")
+        C.pairs.read_srdf(tmp_path / "r.srdf")
     (warning,) = seen
     for part in ("'abc'", "link2", "outside of its limits (5, now 2)"):
         assert part in str(warning.message)
-    assert [str(pair.reason) for pair in C.ignored_collisions() if pair.a == "b"] == [
+    assert [str(pair.reason) for pair in C.pairs.ignored() if pair.a == "b"] == [
         "Never"
     ]
-    assert set(C.named_states) == {"far", "ungrouped"}
-    C.set_named_state("far")
-    assert C.joint_value("j1") == 2
+    assert set(C.joints.named_states) == {"far", "ungrouped"}
+    C.joints.set_named_state("far")
+    assert C.joints.value("j1") == 2

@@ -166,7 +166,7 @@ def test_inverse_kinematics_with_limits_as_newton_steps_find_it():
     parent = "world"
     for k in range(3):
         C.add_frame(f"j{k}", parent, position=[0.4, 0, 0], joint="hingeZ")
-        C.set_limits(f"j{k}", [[-0.6], [0.6]])
+        C.joints.set_limits(f"j{k}", [[-0.6], [0.6]])
         parent = f"j{k}"
     C.add_frame("tip", parent, position=[0.4, 0, 0])
     C.q = [0.1, 0.2, 0.3]

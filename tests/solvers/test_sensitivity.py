@@ -28,7 +28,7 @@ def arm(limit: float = 2.0, n: int = 3) -> pw.Config:
         C.add_frame(
             f"j{k}", parent, position=[0.4, 0, 0], joint="hingeZ", q=[0.2 + 0.1 * k]
         )
-        C.set_limits(f"j{k}", [[-limit], [limit]])
+        C.joints.set_limits(f"j{k}", [[-limit], [limit]])
         parent = f"j{k}"
     C.add_frame("tip", parent, position=[0.4, 0, 0], shape=pw.Sphere(0.05))
     return C
@@ -55,9 +55,9 @@ def planar(limit):
 
 def panda_at_limits():
     C = pw.load("panda")
-    C.select_joints([j for j in C.joint_names if "finger" not in j])
+    C.joints.select([j for j in C.joint_names if "finger" not in j])
     C.q = [0.2, -0.4, 0.2, -2.0, 0, 1.7, 0.785]
-    C.set_limits(C.joint_names[3], [[-2.05], [-0.1]])
+    C.joints.set_limits(C.joint_names[3], [[-2.05], [-0.1]])
 
     def build(target):
         komo = pw.KOMO(C)

@@ -28,7 +28,7 @@ def sliced_plans(C: Config, schedule: Schedule, name: str, value: bool) -> Plans
     Raises:
         PredicateError: if there is no blade, or a sliced object is to be whole.
     """
-    sliced = bool(C.states[name].sliced)
+    sliced = bool(C.annotations.states[name].sliced)
     if sliced and not value:
         raise PredicateError(
             f"{name!r} is sliced, which cannot be undone; begin with a world where it"
@@ -66,7 +66,7 @@ def dirty_plans(
     Raises:
         PredicateError: if the object is clean, because no path makes it dirty.
     """
-    if not is_dirty(C.states[name].particles(kind).active, share):
+    if not is_dirty(C.annotations.states[name].particles(kind).active, share):
         raise PredicateError(
             f"{name!r} has not that much {kind}, and nothing along a path brings some;"
             " set it before, e.g. by logic.Dusty(...).set(C)."

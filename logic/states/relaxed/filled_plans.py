@@ -44,13 +44,13 @@ def filled_plans(
         PredicateError: if no source can fill the container in time, it has no cavity,
             or it is to hold fewer droplets than it does.
     """
-    needed = level - int(C.states[name].contents)
+    needed = level - int(C.annotations.states[name].contents)
     cavities = C.objects[name].cavities
     if value:
         if needed > 0 and not cavities:
             raise PredicateError(
                 f"Nothing can fill {name!r}: it has no cavity; add one by"
-                f" C.add_region({name!r}, ...)."
+                f" C.annotations.add_region({name!r}, ...)."
             )
         goals = [
             DropletGoal("fill", name, needed, cavity) for cavity in cavities or (None,)
@@ -59,7 +59,7 @@ def filled_plans(
     if needed <= 0:
         raise PredicateError(
             f"{name!r} holds {level - needed} droplets, and nothing takes any out; set"
-            f" it before, e.g. by C.set_state({name!r}, contents=0)."
+            f" it before, e.g. by C.annotations.set_state({name!r}, contents=0)."
         )
     taps = usable_taps(C)
     dry_plans = {t.name: _nothing_from(C, schedule, name, t) for t in taps}

@@ -23,7 +23,7 @@ def soaked_plans(
         PredicateError: if no source can soak the object in time, or it is to stay dry
             while there is water.
     """
-    needed = level - int(C.states[name].wetness)
+    needed = level - int(C.annotations.states[name].wetness)
     if value:
         return droplet_plans(C, schedule, DropletGoal("soak", name, needed))
     if needed > 0 and not usable_taps(C):

@@ -72,7 +72,7 @@ class TemperatureGoal:
     @property
     def is_reached(self) -> bool:
         """Whether a permanent state was reached already."""
-        highest = self.C.states[self.name].max_temperature
+        highest = self.C.annotations.states[self.name].max_temperature
         return not self.is_transient and bool(highest >= self.limit)
 
     @property
@@ -93,7 +93,7 @@ class TemperatureGoal:
     @property
     def temperature(self) -> float:
         """Present temperature of the object [°C]."""
-        return float(self.C.states[self.name].temperature)
+        return float(self.C.annotations.states[self.name].temperature)
 
     @property
     def sources(self) -> list[ThermalSource]:

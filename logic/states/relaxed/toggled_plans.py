@@ -31,7 +31,7 @@ def toggled_plans(C: Config, schedule: Schedule, name: str, value: bool) -> Plan
         PredicateError: if there is no finger to press the button, or no time.
     """
     slice_duration(schedule.interval, f"Switching {name!r}")
-    state, fingers = C.states[name], button_fingers(C)
+    state, fingers = C.annotations.states[name], button_fingers(C)
     button = C.object(name).link("toggleable")
     first, last = schedule.state_slices[0], schedule.state_slices[-1]
     if bool(state.toggled_on) == value:
@@ -43,7 +43,8 @@ def toggled_plans(C: Config, schedule: Schedule, name: str, value: bool) -> Plan
     if not fingers:
         raise PredicateError(
             f"Nothing can switch {name!r} {word}: there is no finger; give an agent"
-            " hands with fingers that have shapes, by C.add_agent(..., hands=...)."
+            " hands with fingers that have shapes, by C.annotations.add_agent(...,"
+            " hands=...)."
         )
     # A finger that is near now must leave on slice 0, before a new press counts.
     begin = max(schedule.action_slices[0], int(state.near_steps > 0))

@@ -95,7 +95,7 @@ def usable_taps(C: Config) -> list[WorldObject]:
 
 def is_dripping(C: Config, tap: WorldObject) -> bool:
     """Return whether a water source is on, or just was: one more droplet may fall."""
-    return _is_on(C, tap) or bool(C.states[tap.name].stream.running)
+    return _is_on(C, tap) or bool(C.annotations.states[tap.name].stream.running)
 
 
 def below_tap(name: str, tap: str, k: int) -> tuple[str, str, str, int]:
@@ -148,7 +148,9 @@ def exposures(
 
 
 def _is_on(C: Config, tap: WorldObject) -> bool:
-    return "toggleable" not in tap.abilities or bool(C.states[tap.name].toggled_on)
+    return "toggleable" not in tap.abilities or bool(
+        C.annotations.states[tap.name].toggled_on
+    )
 
 
 def _tap_plans(
@@ -321,7 +323,7 @@ def _droplet_counts(
         steps: number of steps in each slice.
         on: whether the tap is on now; otherwise it is switched on in the first slice.
     """
-    stream = C.states[tap.name].stream
+    stream = C.annotations.states[tap.name].stream
     stream = stream if on else replace(stream, running=False)
     released = []
     for _ in range(num_slices * steps):

@@ -59,7 +59,7 @@ def wiped_plans(
     Raises:
         PredicateError: if there is no tool, or no time.
     """
-    particles = C.states[name].particles(kind)
+    particles = C.annotations.states[name].particles(kind)
     removed = len(particles.active) - int(particles.active.sum())
     needed = removals_needed(len(particles.active), share) - removed
     if needed <= 0:
@@ -96,7 +96,7 @@ def _tool_plans(
         owner: name of the tool.
         tool: its working part.
     """
-    particles = C.states[name].particles(kind)
+    particles = C.annotations.states[name].particles(kind)
     R, p = FrameGroup(C, name, (C.index(name),)).pose(C.index(name))
     low, high = bounding_box(tool)
     positions = particles.positions @ R.T + p
@@ -119,7 +119,7 @@ def _tool_plans(
     visit = partial(
         _visit_plans, C, schedule, name, particles.positions, owner, tool, groups
     )
-    if kind in DRY_SUBSTANCES or C.states[owner].wetness >= 1:
+    if kind in DRY_SUBSTANCES or C.annotations.states[owner].wetness >= 1:
         return plans_for_any([partial(visit, slices) for slices in times])
 
     def soak_and_visit(slices: Slices) -> Plans:

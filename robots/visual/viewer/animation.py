@@ -45,5 +45,5 @@ def path_animation(
         return copy
 
     positions = world.forward_pass(states).frames.p
-    poses = np.concatenate([positions, world.quaternions_at(states)], -1)[:, :-1]
+    poses = np.concatenate([positions, world.joints.quaternions_at(states)], -1)[:, :-1]
     return Animation(world_at, poses, np.full(len(states), pause))

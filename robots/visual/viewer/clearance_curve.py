@@ -26,7 +26,7 @@ class NearestPair(NamedTuple):
 
 def nearest_pair(world: ViewableWorld) -> NearestPair | None:
     """Return the nearest pair of frames that can collide; None: no pair can."""
-    pairs = world.collision_indices()
+    pairs = world.pairs.indices()
     contacts = world.contacts(pairs)
     if not contacts:
         return None

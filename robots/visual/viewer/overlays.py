@@ -144,7 +144,7 @@ def draw_clearance(context: OverlayContext) -> list[Any]:
 def draw_regions(context: OverlayContext) -> list[Any]:
     """Draw cavities (green) and supports (blue) of objects."""
     handles = []
-    for region in context.world.regions:
+    for region in context.world.annotations.regions:
         node = (
             f"{context.node(region.frame)}/{region.kind} {region.object} {region.name}"
         )
@@ -168,7 +168,7 @@ def draw_regions(context: OverlayContext) -> list[Any]:
 def draw_rooms(context: OverlayContext) -> list[Any]:
     """Draw the cells of each room, just above the plane z = 0, and its name."""
     handles: list[Any] = []
-    rooms = context.world.rooms
+    rooms = context.world.annotations.rooms
     if rooms is None:
         return handles
     square = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
@@ -195,7 +195,7 @@ def draw_rooms(context: OverlayContext) -> list[Any]:
 def draw_cameras(context: OverlayContext) -> list[Any]:
     """Draw the view cone of each camera, up to a depth of 0.6 m."""
     handles = []
-    for camera in context.world.cameras.values():
+    for camera in context.world.annotations.cameras.values():
         far = min(camera.far, max(MAX_SIGHT_DEPTH, 2 * camera.near))
         up = np.tan(camera.vertical_fov / 2)
         left = up * camera.width / camera.height
@@ -215,7 +215,7 @@ def draw_reach(context: OverlayContext) -> list[Any]:
     style = dict(radius=DEFAULT_REACH, color=SUPPORT_COLOR, wireframe=True)
     return [
         context.scene.add_icosphere(f"{context.node(agent.base)}/reach {name}", **style)
-        for name, agent in context.world.agents.items()
+        for name, agent in context.world.annotations.agents.items()
     ]
 
 
@@ -226,7 +226,7 @@ def draw_collisions(context: OverlayContext) -> list[Any]:
     marks them.
     """
     C = context.world
-    pairs = C.collision_indices()
+    pairs = C.pairs.indices()
     handles = []
     for k, contact in C.contacts(pairs, context.margin).items():
         a, b = (C.frame_names[i].replace("/", "|") for i in pairs[k])

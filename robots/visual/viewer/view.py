@@ -323,4 +323,10 @@ def _check_overlays(overlays: tuple[str, ...]) -> tuple[str, ...]:
 def _drawn_state(C: ViewableWorld) -> tuple[Any, ...]:
     """Return the parts of a world that are redrawn when they change."""
     frames = ((f.name, f.geometries) for f in C.frames)
-    return (*frames, *C.regions, C.rooms, *C.cameras.values(), *C.agents.values())
+    return (
+        *frames,
+        *C.annotations.regions,
+        C.annotations.rooms,
+        *C.annotations.cameras.values(),
+        *C.annotations.agents.values(),
+    )

@@ -300,8 +300,8 @@ def test_wrong_names_are_told(names, words):
 
 def test_missing_objects_are_told():
     C = kitchen()
-    C.mark_object("apple1", "aple.n.01", {"cookable": {}})
-    C.mark_object("desk")
+    C.annotations.mark_object("apple1", "aple.n.01", {"cookable": {}})
+    C.annotations.mark_object("desk")
     with pytest.raises(pw.ConfigError) as error:
         bddl.bind(bddl.load(PACKING), C)
     assert str(error.value) == (
@@ -373,8 +373,8 @@ def house() -> pw.Config:
             category=category,
         )
     C.add_frame("base")
-    C.add_agent("robot", base="base")
-    C.rooms = pw.RoomMap(
+    C.annotations.add_agent("robot", base="base")
+    C.annotations.rooms = pw.RoomMap(
         [
             pw.Room("kitchen_0", cells=[0, 0, 20, 40]),
             pw.Room("hall_0", cells=[20, 0, 40, 40]),
@@ -434,7 +434,7 @@ def test_in_room(a, room, semantics, expected):
     assert p.explain(C).startswith(f"{a} is in ")
     with pytest.raises(pw.ConfigError, match="'kichen'.*'kitchen'"):
         logic.InRoom(a, "kichen").holds(C)
-    C.rooms = None
+    C.annotations.rooms = None
     with pytest.raises(pw.ConfigError, match="RoomMap"):
         p.holds(C)
 

@@ -101,7 +101,7 @@ def test_scenes_have_what_the_problem_speaks_of():
     assert set(C.objects) == set(p.instances)
     assert all(C.objects[i].category == c for c, v in p.objects.items() for i in v)
     assert bddl.bind(p, C).names == {i: i for i in p.instances}
-    assert [(r.type, r.floor) for r in C.rooms.rooms] == [
+    assert [(r.type, r.floor) for r in C.annotations.rooms.rooms] == [
         ("kitchen", "floor.n.01_1"),
         ("garage", "floor.n.01_2"),
     ]
@@ -132,7 +132,7 @@ def test_things_are_as_large_as_what_they_are_to_hold():
     assert (inner > size["book"]).all()
     assert np.prod(inner[:2]) > 3 * np.prod(size["book"][:2])
     assert (size["wibble"][:2] >= size["dish"][:2].min()).all()
-    assert [room.type for room in C.rooms.rooms] == ["room"]
+    assert [room.type for room in C.annotations.rooms.rooms] == ["room"]
 
 
 def test_scenes_are_the_same_for_the_same_seed():
@@ -159,8 +159,8 @@ def test_init_is_made_true():
             C.pose(apple)[:2] < high[:2]
         ).all()
     assert box(C, "envelope.n.01_1")[1, 2] < 0.1
-    garage = C.rooms.room("garage_1")
-    assert C.rooms.room_at(C.pose("carton.n.02_1")[:2]) is garage
+    garage = C.annotations.rooms.room("garage_1")
+    assert C.annotations.rooms.room_at(C.pose("carton.n.02_1")[:2]) is garage
 
 
 def test_goals_are_made_true_from_there():

@@ -46,7 +46,7 @@ def names() -> tuple[str, ...]:
 
 def overlaps(C: pw.Config) -> list[tuple[str, str, float]]:
     """Pairs of objects that exist and overlap deeper than 1 mm."""
-    solids = {n: find_object(C, n) for n in C.objects if C.states[n].real}
+    solids = {n: find_object(C, n) for n in C.objects if C.annotations.states[n].real}
     boxes = {n: np.array(bounding_box(group)) for n, group in solids.items()}
     deep = []
     for a, b in combinations(solids, 2):

@@ -77,8 +77,10 @@ def test_slicing_uses_up_as_many_as_it_takes(source, tools, goal, used, why):
         assert logic.Real("apple.n.01_1").holds(C)
         return
     assert end.holds, str(end)
-    assert [n for n in C.objects if n[:5] == "apple" and not C.states[n].real] == used
-    halves = [n for n in C.objects if n[:4] == "half" and C.states[n].real]
+    assert [
+        n for n in C.objects if n[:5] == "apple" and not C.annotations.states[n].real
+    ] == used
+    halves = [n for n in C.objects if n[:4] == "half" and C.annotations.states[n].real]
     assert len(halves) == sum("(real half" in g and "not" not in g for g in goal)
 
 
@@ -88,7 +90,7 @@ def test_substances_are_made_from_objects_that_the_problem_does_not_name(source)
     goal = "(contains bowl.n.01_1 diced__apple.n.01_1) (real diced__apple.n.01_1)"
     end = solved(objects, init, goal)
     assert end.holds, str(end)
-    assert end.config.states["bowl.n.01_1"].contained["diced__apple"] == 1
+    assert end.config.annotations.states["bowl.n.01_1"].contained["diced__apple"] == 1
     assert [logic.Real(f"apple.n.01_{k}").holds(end.config) for k in (1, 2)] == [
         False,
         True,
@@ -150,7 +152,7 @@ def test_what_is_not_real_is_in_nothings_way():
     assert bddl.bind(p, C).goal.holds(C), "no relation holds of what does not exist"
     end = bddl.solve_goal(C, p)
     assert end.holds and (end.config.pose("cup.n.01_1") == C.pose("cup.n.01_1")).all()
-    C.set_state("box.n.01_1", real=True)
+    C.annotations.set_state("box.n.01_1", real=True)
     assert not bddl.bind(p, C).goal.holds(C)
 
 

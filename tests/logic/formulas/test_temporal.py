@@ -177,7 +177,7 @@ def test_extended_states_along_a_path():
     assert not Until(cooked, near).holds_along(W, path, times, history)
     assert Sequence(near, cooked, ~near).holds_along(W, path, times, history)
     assert not Sequence(cooked, near, ~cooked).holds_along(W, path, times, history)
-    assert W.states["egg"].max_temperature == -np.inf
+    assert W.annotations.states["egg"].max_temperature == -np.inf
     with pytest.raises(logic.PredicateError, match="logic.rollout"):
         Eventually(cooked).holds_along(W, path, times)
     with pytest.raises(logic.PredicateError, match="41 steps, the path has 3"):

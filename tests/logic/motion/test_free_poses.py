@@ -17,7 +17,7 @@ def holding() -> pw.Config:
     C = gantry_world()
     C.attach("hand", "block")
     C.set_pose("block", [0, 0, -0.05, 1, 0, 0, 0], "hand")
-    C.select_joints(["gantry", "hand", "left"])
+    C.joints.select(["gantry", "hand", "left"])
     return C
 
 
@@ -39,7 +39,7 @@ def pose(x: float, z: float) -> list[float]:
 )
 def test_poses_are_free_where_the_hand_and_what_it_holds_are(x, z, free):
     X = holding()
-    pairs = X.collision_indices()
+    pairs = X.pairs.indices()
     poses, starts = np.array([pose(0.0, 0.3), pose(x, z)]), np.array([X.q, X.q])
     required = np.full(len(pairs), GAP)
     assert are_free(X, "hand", poses, starts, pairs, required).tolist() == [True, free]
@@ -51,12 +51,12 @@ def test_fingers_are_as_in_the_starts():
     X = holding()
     X.detach("block")
     X.set_pose("block", pose(-0.5, 0.05))
-    X.select_joints(["gantry", "hand", "left"])
+    X.joints.select(["gantry", "hand", "left"])
     # A post between the fingers, when they are open.
     X.add_frame("post", shape=pw.Box([0.02, 0.03, 0.1]), position=[0, 0, 0.05])
     opened, closed = X.q, X.q
     opened[-1], closed[-1] = 0.04, 0.0
-    pairs = X.collision_indices()
+    pairs = X.pairs.indices()
     poses = np.array([pose(0, 0.11)] * 2)
     starts = np.array([opened, closed])
     required = np.full(len(pairs), 1e-3)
@@ -67,7 +67,7 @@ def test_fingers_are_as_in_the_starts():
 @pytest.mark.long
 def test_poses_that_are_not_free_have_no_keyframes_and_others_keep_their_order():
     C = gantry_world()
-    C.select_joints(["gantry", "hand", "left"])
+    C.joints.select(["gantry", "hand", "left"])
     robot = find_robot(C, "gantry")
     poses = np.array([pose(0.3, 0.05), pose(0, 0.3), pose(0, 0.0), pose(-0.1, 0.4)])
     keyframes = solve_keyframes(C, robot, "hand", list(poses), [C.q] * 4)

@@ -114,7 +114,7 @@ def test_reach_is_a_bound():
     (hand,) = robot.hands
     C.add_object("ball", [pw.Sphere(0.02)], joint="free")
     X = C.copy()
-    X.select_joints(list(robot.joints))
+    X.joints.select(list(robot.joints))
     for _ in range(50):
         X.q = rng.uniform(*X.limits)
         pose = hand.pose(X)
@@ -217,7 +217,7 @@ def test_distances_are_kept_between_slices(plan):
 def test_nothing_jumps(plan):
     assert len(plan.path) == len(plan.times) == 1 + 8 * 16
     assert (np.diff(plan.times) > 0).all()
-    last = plan.start.q[plan.start.coordinates(list(plan.joints))]
+    last = plan.start.q[plan.start.joints.coordinates(list(plan.joints))]
     np.testing.assert_allclose(plan.path[0], last)
     before = plan.world_at(0).pose("block")
     for t in range(1, len(plan.path)):
@@ -247,8 +247,8 @@ def test_objects_are_told_beside_the_robot(plan):
     slices = motion.others["slice"]
     assert slices[0] == 0 and slices[-1] == len(plan.path) - 1
     assert (np.diff(slices) > 0).all()
-    names = [n for n in C.coordinate_names if n.startswith("block")]
-    columns = C.coordinates(["block"])
+    names = [n for n in C.joints.coordinate_names if n.startswith("block")]
+    columns = C.joints.coordinates(["block"])
     columns_beside = set(motion.others) - {"slice"}
     assert columns_beside < set(names) | {"slice"} and "block:2" in columns_beside
     rows = np.arange(len(plan.path))

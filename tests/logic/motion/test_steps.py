@@ -37,7 +37,7 @@ def chest_world() -> pw.Config:
         limits=[[0.0], [0.2]],
         shape=parts,
     )
-    C.mark_object("chest", abilities={"openable": {}})
+    C.annotations.mark_object("chest", abilities={"openable": {}})
     C.add_object(
         "cube",
         [pw.Box([0.03] * 3)],
@@ -52,16 +52,16 @@ def test_a_drawer_is_opened_and_closed_with_what_lies_in_it():
     plan = logic.plan_motion(C, "gantry", [Open("chest"), Close("chest")])
     assert plan.solved, plan.report()
     opened = plan.steps[0].segments[-1].world_at(-1)
-    assert opened.joint_value("drawer")[0] > 0.1
+    assert opened.joints.value("drawer")[0] > 0.1
     moved = opened.pose("cube")[1] - C.pose("cube")[1]
-    np.testing.assert_allclose(moved, -opened.joint_value("drawer")[0], atol=1e-3)
+    np.testing.assert_allclose(moved, -opened.joints.value("drawer")[0], atol=1e-3)
     assert not logic.Open("chest").holds(plan.world)
     np.testing.assert_allclose(plan.world.pose("cube"), C.pose("cube"), atol=1e-3)
     # In MuJoCo friction at the handle, thinner than fingers press in a step, pulls it.
     pytest.importorskip("mujoco", reason="needs the extra `mujoco`")
     played = replay(plan)
     assert played.doubts == () and played.error < 0.02, played.report()
-    columns = C.coordinates(["drawer"])
+    columns = C.joints.coordinates(["drawer"])
     assert played.path[:, columns].max() > 0.1
     np.testing.assert_allclose(played.world.pose("cube"), C.pose("cube"), atol=0.01)
 
@@ -71,7 +71,7 @@ def test_a_block_is_put_into_the_drawer_of_a_cabinet(seed):
     pytest.importorskip("mujoco", reason="needs the extra `mujoco`")
     C = pw.load("panda")
     C.add_file(case("drawer_cabinet.urdf"), pose=[0.5, 0.33, 0, 1, 0, 0, 0])
-    C.mark_object("cab", abilities={"openable": {}})
+    C.annotations.mark_object("cab", abilities={"openable": {}})
     pose = [0.42, 0.3, 0.34, 1, 0, 0, 0]
     block = pw.Box([0.05, 0.05, 0.08])
     C.add_object("block", [block], pose=pose, joint="free", mass=0.2)
@@ -79,7 +79,7 @@ def test_a_block_is_put_into_the_drawer_of_a_cabinet(seed):
     steps = [Open("cab"), Pick("block"), Place("block", inside), Close("cab")]
     plan = logic.plan_motion(C, "panda_link0", steps, seed=seed)
     assert plan.solved and plan.is_certified, plan.report()
-    low, high = C.limits[:, C.coordinates(["slide"])[0]]
+    low, high = C.limits[:, C.joints.coordinates(["slide"])[0]]
     values = np.concatenate([s.passive["slide"] for s in plan.segments if s.passive])
     assert low - 2e-3 < values.min() and values.max() < high + 2e-3
     played = replay(plan)
@@ -188,7 +188,7 @@ def test_arguments_of_activities_are_named(limit, stated):
 
 def test_goals_about_states_are_refused():
     C = blocks()
-    C.mark_object("block", "block.n.01", abilities={"cookable": {}})
+    C.annotations.mark_object("block", "block.n.01", abilities={"cookable": {}})
     with pytest.raises(PredicateError, match="moving objects cannot"):
         logic.solve_activity(C, problem("(cooked block)"), "gantry", names=NAMES)
 

@@ -17,7 +17,7 @@ def scenes(count: int, seed: int = 0) -> list[pw.Config]:
     for name, size in (("a", [0.1, 0.2, 0.1]), ("b", [0.2, 0.1, 0.1])):
         C.add_object(name, [(pw.Box(size), None)], joint="free")
     C.add_frame("base")
-    C.add_agent("robot", base="base")
+    C.annotations.add_agent("robot", base="base")
     for _ in range(count):
         C = C.copy()
         tilted = [np.cos(half := rng.uniform(0, 0.5)), np.sin(half), 0, 0]

@@ -58,7 +58,7 @@ def world(case: dict, com: bool = True) -> pw.Config:
             in_rooms=case.get("in_rooms"),
         )
     if "rooms" in case:
-        C.rooms = pw.RoomMap(
+        C.annotations.rooms = pw.RoomMap(
             [pw.Room(**room) for room in case["rooms"]],
             size=case["seg_size"],
             resolution=case["seg_resolution"],
@@ -70,13 +70,13 @@ def world(case: dict, com: bool = True) -> pw.Config:
         C.add_agent("robot", base="base")
     if "camera" in case:
         k = case["camera"]
-        C.add_camera(
+        C.annotations.add_camera(
             "eyes",
             pose=[*k["pos"], *k["quat"]],
             vertical_fov=np.deg2rad(k["vertical_fov_deg"]),
             **{n: k[n] for n in ("width", "height", "near", "far")},
         )
-        C.add_agent("robot", base="eyes", camera="eyes")
+        C.annotations.add_agent("robot", base="eyes", camera="eyes")
     if "joints" in case:
         C.add_object("A", [(pw.Box([0.5, 0.5, 0.5]), None)], abilities=openable(case))
         for joint in case["joints"]:

@@ -13,7 +13,7 @@ from posewise.robots.kinematics.transforms import pose_multiply
 def panda() -> pw.Config:
     """A panda whose fingers close on a small box, 4 cm wide."""
     C = pw.load("panda")
-    C.add_agent("robot", base="panda_link0", hands=["panda_hand"])
+    C.annotations.add_agent("robot", base="panda_link0", hands=["panda_hand"])
     tool = C.pose("panda_hand_tcp")
     C.add_object("box", [(pw.Box([0.02, 0.04, 0.02]), None)], pose=tool, joint="free")
     return C
@@ -82,7 +82,7 @@ def test_depth_bounds_what_is_seen():
     ):
         C = pw.Config()
         C.add_frame("wall", shape=pw.Box([0.1, 2, 2]), position=[1.0, 0, 0])
-        C.add_camera("eyes", near=near, far=far)
+        C.annotations.add_camera("eyes", near=near, far=far)
         assert InFoVOfAgent("wall", "eyes").holds(C) is truth
 
 
@@ -116,7 +116,7 @@ def test_a_rooms_own_floor():
     C.add_object(
         "cube", [(pw.Box([0.1, 0.1, 0.1]), None)], pose=at(-2, 0, 0.05), joint="free"
     )
-    C.rooms = pw.RoomMap(
+    C.annotations.rooms = pw.RoomMap(
         [
             pw.Room("living_room_0", cells=[0, 0, 41, 42], floor="living_room_floor"),
             pw.Room("kitchen_0", cells=[41, 0, 82, 42], floor="kitchen_floor"),
@@ -131,10 +131,17 @@ def test_a_rooms_own_floor():
 
 def test_copies_and_removals_keep_what_they_should():
     C = scene()
-    C.add_agent("crew", base="table", camera="eyes", hands=["robot"])
+    C.annotations.add_agent("crew", base="table", camera="eyes", hands=["robot"])
     D = C.copy()
-    assert D.rooms is C.rooms and D.cameras == C.cameras and D.agents == C.agents
+    assert (
+        D.annotations.rooms is C.annotations.rooms
+        and D.annotations.cameras == C.annotations.cameras
+        and D.annotations.agents == C.annotations.agents
+    )
     D.remove("robot")
-    assert not D.cameras and list(D.agents) == ["crew"]
-    assert D.agents["crew"].camera is None and not D.agents["crew"].hands
-    assert list(C.agents) == ["robot", "crew"]
+    assert not D.annotations.cameras and list(D.annotations.agents) == ["crew"]
+    assert (
+        D.annotations.agents["crew"].camera is None
+        and not D.annotations.agents["crew"].hands
+    )
+    assert list(C.annotations.agents) == ["robot", "crew"]

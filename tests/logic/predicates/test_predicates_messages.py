@@ -228,16 +228,22 @@ BAD = [
         "the directions in which they open",
     ),
     (lambda C: Open("safe").holds(door("door")), "expected a dictionary"),
-    (lambda C: C.add_camera("c", vertical_fov=90), "in radians"),
-    (lambda C: C.add_camera("c", width=0), "pixels > 0"),
-    (lambda C: C.add_camera("c", near=2, far=1), "more than near"),
-    (lambda C: C.add_camera("mug"), "exists already"),
-    (lambda C: C.add_agent("a", base="robo"), "did you mean 'robot'"),
-    (lambda C: C.add_agent("a", base="robot", camera="eye"), "did you mean 'eyes'"),
-    (lambda C: C.add_agent("a", base="robot", hands=["hnad"]), "No frame 'hnad'"),
-    (lambda C: C.add_agent("a", base="robot", hands=3), "expected frames"),
-    (lambda C: C.add_agent("robot", base="robot"), "is taken"),
-    (lambda C: setattr(C, "rooms", "kitchen"), "expected a RoomMap"),
+    (lambda C: C.annotations.add_camera("c", vertical_fov=90), "in radians"),
+    (lambda C: C.annotations.add_camera("c", width=0), "pixels > 0"),
+    (lambda C: C.annotations.add_camera("c", near=2, far=1), "more than near"),
+    (lambda C: C.annotations.add_camera("mug"), "exists already"),
+    (lambda C: C.annotations.add_agent("a", base="robo"), "did you mean 'robot'"),
+    (
+        lambda C: C.annotations.add_agent("a", base="robot", camera="eye"),
+        "did you mean 'eyes'",
+    ),
+    (
+        lambda C: C.annotations.add_agent("a", base="robot", hands=["hnad"]),
+        "No frame 'hnad'",
+    ),
+    (lambda C: C.annotations.add_agent("a", base="robot", hands=3), "expected frames"),
+    (lambda C: C.annotations.add_agent("robot", base="robot"), "is taken"),
+    (lambda C: setattr(C.annotations, "rooms", "kitchen"), "expected a RoomMap"),
     (lambda C: pw.Room(3), "expected a string"),
     (lambda C: pw.RoomMap(["kitchen"], size=3), "expected Room"),
     (lambda C: pw.RoomMap([], size=0), "size is 0"),
@@ -277,7 +283,7 @@ BAD = [
 
 
 def without_rooms(C):
-    C.rooms = None
+    C.annotations.rooms = None
     return C
 
 

@@ -20,7 +20,7 @@ def test_our_models_open(prefix):
         )
         for joint in C.objects[p.a].abilities["openable"]["joints"]:
             assert joint.startswith(prefix)
-            low, high = C.limits[:, C.coordinates(joint)[0]]
+            low, high = C.limits[:, C.joints.coordinates(joint)[0]]
             for share, truth in ((0.04, False), (0.06, True), (1.0, True), (1.2, True)):
                 C.set_joint(joint, low + share * (high - low))
                 assert p.holds(C) is truth

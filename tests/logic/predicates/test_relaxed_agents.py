@@ -80,7 +80,7 @@ def afar():
     """a is behind the robot, in the hall, 2 m away and 1 m up."""
     C = world("box").copy()
     C.set_pose("a", at(1.3, -0.3, 1.0))
-    C.q = np.where(np.isin(np.arange(C.nq), C.coordinates(["robot"])), 0, C.q)
+    C.q = np.where(np.isin(np.arange(C.nq), C.joints.coordinates(["robot"])), 0, C.q)
     C.set_joint("robot", [-0.7, -0.2, 3.0])
     return C
 
@@ -144,7 +144,9 @@ def test_from_two_metres_away_into_view_on_the_floor():
 def test_found_from_two_metres_away(predicate):
     C = afar()
     if predicate == "InHandOfAgent":  # fingers as wide apart as a is
-        C.q = np.where(np.isin(np.arange(C.nq), C.coordinates(["left"])), 0.06, C.q)
+        C.q = np.where(
+            np.isin(np.arange(C.nq), C.joints.coordinates(["left"])), 0.06, C.q
+        )
     check_found(C, [PREDICATES[predicate][0]], ["a"])
 
 
@@ -171,7 +173,7 @@ def test_sizes_are_data():
     C = world("box")
     D = C.copy()
     D.set_shape("a", pw.Box([0.3, 0.2, 0.1]))
-    D.rooms = pw.RoomMap([pw.Room("kitchen_0", cells=[0, 0, 4, 3])], size=9)
+    D.annotations.rooms = pw.RoomMap([pw.Room("kitchen_0", cells=[0, 0, 4, 3])], size=9)
     for statement, _ in PREDICATES.values():
         if "kitchen" in repr(statement) or "InFoV" in repr(statement):
             mine, other = (list(inequalities(statement.relaxed(X), X)) for X in (C, D))
@@ -186,11 +188,13 @@ def test_walls_tell_rooms():
 
     C, rng = world("box"), np.random.default_rng(2)
     points = rng.uniform(-3, 3, (3000, 2))
-    for k, room in enumerate(C.rooms.rooms):
+    for k, room in enumerate(C.annotations.rooms.rooms):
         for truncate in (False, True):
-            about = room_walls(C.rooms, C.rooms.labels == k, truncate)
+            about = room_walls(
+                C.annotations.rooms, C.annotations.rooms.labels == k, truncate
+            )
             depth = jax.jit(jax.vmap(depth_inside, (0, None)))(points, about)
-            mine = [C.rooms.room_at(xy, truncate) is room for xy in points]
+            mine = [C.annotations.rooms.room_at(xy, truncate) is room for xy in points]
             np.testing.assert_array_equal(np.asarray(depth) > 0, mine)
 
 

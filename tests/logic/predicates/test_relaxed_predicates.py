@@ -207,7 +207,7 @@ def test_open_is_sound_and_solved(name, truth):
     C.add_frame("cabinet", shape=pw.Box([0.5, 0.5, 0.5]))
     C.add_frame("door", "cabinet", joint="hingeZ", limits=[[-0.2], [1.5]])
     C.add_frame("drawer", "cabinet", joint="transX", limits=[[0.0], [0.3]])
-    C.mark_object("cabinet", abilities={"openable": CABINET[name]})
+    C.annotations.mark_object("cabinet", abilities={"openable": CABINET[name]})
     statement = logic.Open("cabinet")
     goal = statement if truth else ~statement
     rng = np.random.default_rng(0)

@@ -27,7 +27,7 @@ def room(*models: str) -> pw.Config:
     for model in models:
         C.add_text(MODELS[model], pose=at(0, 0, 0) if model == "table" else at(-0.5))
     C.add_object("mug", [(pw.Cylinder(0.1, 0.04), None)], pose=at(z=0.05), joint="free")
-    C.add_camera("eye", position=[-2.0, 0, 0.2], width=64, height=64)
+    C.annotations.add_camera("eye", position=[-2.0, 0, 0.2], width=64, height=64)
     return C
 
 
@@ -93,7 +93,7 @@ def test_shared_cases():
     C = pw.Config()
     C.add_file(folder / "table.urdf")
     C.add_object("mug", [(pw.Cylinder(0.1, 0.04), None)], pose=at(z=0.05))
-    C.add_camera("eye", position=[-2.0, 0, 0.2])
+    C.annotations.add_camera("eye", position=[-2.0, 0, 0.2])
     assert logic.InFoVOfAgent("mug", "eye").holds(C)
     C.add_file(folder / "lamp.urdf", pose=at(-1, 0, 0.1))
     assert not logic.InFoVOfAgent("mug", "eye").holds(C)

@@ -30,7 +30,7 @@ def with_cup(x: float = 3.0) -> pw.Config:
 def locked(C: pw.Config, name: str) -> pw.Config:
     """The world as it is for a solver that places that object."""
     world = C.copy()
-    world.select_joints([name])
+    world.joints.select([name])
     return world
 
 
@@ -113,7 +113,7 @@ def crowded() -> pw.Config:
     C.add_frame("loose", joint="free", position=[0.2, 0, 0.75], shape=BOX, mass=0.3)
     C.add_frame("robot", joint="hingeZ", position=[-0.2, 0, 0.75], shape=BOX)
     C.ignore_collisions("robot", "table")
-    C.add_agent("robot", base="robot")
+    C.annotations.add_agent("robot", base="robot")
     C.add_frame("a", joint="free", position=[0, 0, 2], shape=BOX, mass=0.3)
     return C
 

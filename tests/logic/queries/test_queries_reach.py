@@ -21,7 +21,7 @@ def kitchen() -> pw.Config:
     C = pw.Config()
     C.add_frame("ground", shape=pw.Plane())
     C.load("mobile")
-    C.add_agent("robot", base="base", hands=["tool"])
+    C.annotations.add_agent("robot", base="base", hands=["tool"])
     milk = pw.Box([0.06, 0.06, 0.2])
     C.add_object("milk", [(milk, None)], pose=at(0.5, -0.6, 0.9), joint="free")
     C.add_object("lid", [(pw.Box([3, 1, 1]), None)], pose=at(9), joint="free")
@@ -74,7 +74,7 @@ def test_what_is_reached_has_a_certificate(turn):
 def test_reach_agrees_with_least_squares_from_many_starts():
     optimize = pytest.importorskip("scipy.optimize")
     C, rng = panda().copy(), np.random.default_rng(1)
-    arm = C.coordinates([f"panda_joint{i}" for i in range(1, 8)])
+    arm = C.joints.coordinates([f"panda_joint{i}" for i in range(1, 8)])
     targets = C.pose("panda_link0")[:3] + rng.uniform(-0.95, 0.95, (200, 3))
     out = logic.reach(C, targets, "panda_link0", TIP)
     low, high = C.limits[:, arm]

@@ -20,7 +20,7 @@ SEEN, CLEAR = logic.Visible("milk", "eyes"), ~logic.Occluding("milk", "eyes")
 def scene(*cubes, edge=1.0, camera=None) -> pw.Config:
     """Cubes along x before a camera in the origin."""
     C = pw.Config()
-    C.add_camera("eyes", pose=at() if camera is None else camera)
+    C.annotations.add_camera("eyes", pose=at() if camera is None else camera)
     for i, x in enumerate(cubes):
         C.add_object(f"cube{i}", [(pw.Box([edge] * 3), None)], pose=at(x))
     return C
@@ -32,8 +32,8 @@ def kitchen() -> pw.Config:
     C = pw.Config()
     C.add_frame("base", shape=pw.Cylinder(1.0, 0.2), position=[0, 0, 0.5])
     C.add_frame("torso", "base", position=[0, 0, 0.5], shape=pw.Sphere(0.1))
-    C.add_camera("eyes", "torso", position=[0.2, 0, 0.2], near=0.05)
-    C.add_agent("robot", base="base", camera="eyes")
+    C.annotations.add_camera("eyes", "torso", position=[0.2, 0, 0.2], near=0.05)
+    C.annotations.add_agent("robot", base="base", camera="eyes")
     C.add_object("island", [(pw.Box([0.5, 2.0, 1.4]), None)], pose=at(2.2, z=0.7))
     box = pw.Box([0.06, 0.06, 0.2])
     C.add_object("milk", [(box, None)], pose=at(1.5, 0, 1.2), joint="free")
@@ -196,7 +196,7 @@ def test_a_camera_finds_what_it_shall_see():
     C.add_object("milk", milk, pose=at(2.0, z=0.125))
     limits = [[-2.0, -2.0, -4.0], [4.0, 2.0, 4.0]]
     C.add_frame("cart", joint="transXYPhi", limits=limits)
-    C.add_camera("eyes", "cart", position=[0, 0, 1.2], vertical_fov=1.2)
+    C.annotations.add_camera("eyes", "cart", position=[0, 0, 1.2], vertical_fov=1.2)
     komo = pw.KOMO(C)
     komo.add_control_objective(0, 1e-2)
     komo.add(SEEN)

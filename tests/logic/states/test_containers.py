@@ -31,7 +31,9 @@ def add_cup(C: pw.Config, capacity=4, **options) -> None:
     abilities = {"fillable": {"capacity": capacity}, "soakable": {}}
     C.add_object("cup", walls(), abilities=abilities, **options)
     inner = [WIDE - 2 * WALL, WIDE - 2 * WALL, HIGH - WALL]
-    C.add_region("cup", "inner", size=inner, pose=[0, 0, (HIGH + WALL) / 2, *UNIT])
+    C.annotations.add_region(
+        "cup", "inner", size=inner, pose=[0, 0, (HIGH + WALL) / 2, *UNIT]
+    )
 
 
 def stand(capacity=4) -> pw.Config:
@@ -90,7 +92,7 @@ def test_levels_over_time():
     for kind, least in ((CONTAINS, 1), (FILLED, 2)):
         true = kind("cup").holds_along(C, history)
         assert true.tolist() == (drops >= least).tolist()
-    assert C.states["cup"].contents == 0
+    assert C.annotations.states["cup"].contents == 0
 
 
 def test_what_is_over_the_cup_or_in_it_keeps_droplets_out():
@@ -103,7 +105,7 @@ def test_what_is_over_the_cup_or_in_it_keeps_droplets_out():
 def test_without_a_bottom_or_a_cavity_nothing_stays():
     C = stand()
     C.add_object("ring", walls()[1:], abilities={"fillable": {"capacity": 4}})
-    C.add_region("ring", "hole", size=[0.08] * 3, pose=[0, 0, 0.05, *UNIT])
+    C.annotations.add_region("ring", "hole", size=[0.08] * 3, pose=[0, 0, 0.05, *UNIT])
     C.add_object("block", walls()[:1], abilities={"fillable": {"capacity": 4}})
     history = logic.rollout(C, np.tile(C.q, (20, 1)), **FALLING)
     assert history["ring"].contents.max() == history["block"].contents.max() == 0
@@ -114,25 +116,27 @@ def test_a_basin_below_its_own_tap_fills():
     basin = {"waterSource": {"link": "spout"}, "fillable": {"capacity": 20}}
     C.add_object("sink", walls(), abilities=basin)
     C.add_frame("spout", "sink", position=[0, 0, 0.3])
-    C.add_region("sink", "bowl", size=[0.08, 0.08, 0.08], pose=[0, 0, 0.06, *UNIT])
+    C.annotations.add_region(
+        "sink", "bowl", size=[0.08, 0.08, 0.08], pose=[0, 0, 0.06, *UNIT]
+    )
     last = logic.states_at(logic.rollout(C, np.zeros((99, 0)), **FALLING), -1)
     assert last["sink"].contents == 20 and last["sink"].stream.left == 10
 
 
 def test_recorded_droplets_count():
     C = stand()
-    C.set_state("cup", contents=1)
+    C.annotations.set_state("cup", contents=1)
     drops = {"cup": [0, 2, 0, 7]}
     history = logic.rollout(C, np.tile(C.q, (4, 1)), droplets=drops)
     assert history["cup"].contents.tolist() == [1, 3, 3, 4]
-    C.set_state("cup", contents=9)
+    C.annotations.set_state("cup", contents=9)
     history = logic.rollout(C, np.tile(C.q, (4, 1)), droplets=drops)
     assert history["cup"].contents.tolist() == [9] * 4
 
 
 def test_where_droplets_fall_must_be_said():
     C = stand()
-    C.mark_object("cup", abilities={"fillable": {}})
+    C.annotations.mark_object("cup", abilities={"fillable": {}})
     with pytest.raises(ConfigError, match="each soakable or fillable object"):
         logic.rollout(C, np.tile(C.q, (9, 1)))
 
@@ -140,10 +144,12 @@ def test_where_droplets_fall_must_be_said():
 def test_our_mug_can_be_filled():
     C = pw.Config()
     C.add_object("tap", pose=[0, 0, 0.5, *UNIT], abilities={"waterSource": {}})
-    C.set_state("tap", stream=pw.Stream(left=40))
+    C.annotations.set_state("tap", stream=pw.Stream(left=40))
     C.load("mug")
-    C.states = logic.states_at(logic.rollout(C, np.zeros((200, 0)), **FALLING), -1)
-    assert C.states["mug"].contents == 40 and FILLED("mug").holds(C)
+    C.annotations.states = logic.states_at(
+        logic.rollout(C, np.zeros((200, 0)), **FALLING), -1
+    )
+    assert C.annotations.states["mug"].contents == 40 and FILLED("mug").holds(C)
     C.add_frame("pea", pose=[0.03, 0, 0.05, *UNIT], shape=pw.Sphere(0.004))
     inside = logic.InsideOf("pea", "mug")
     assert inside.holds(C) and inside.violation(C) < 0
@@ -164,7 +170,7 @@ def washstand(capacity=4) -> pw.Config:
     add_cup(C, capacity, parent="wrist")
     C.add_frame("arm", joint="trans3", shape=pw.Marker())
     C.add_frame("finger", "arm", shape=pw.Sphere(0.01))
-    C.add_agent("robot", base="world", hands={"arm": ["finger"]})
+    C.annotations.add_agent("robot", base="world", hands={"arm": ["finger"]})
     C.q = [*AWAY, *FAR]
     return C
 
@@ -231,7 +237,7 @@ def test_what_rows_say_is_so(case):
 
 def test_a_last_droplet_falls_from_a_tap_that_was_just_switched_off():
     C = OFF.copy()
-    C.set_state("tap", stream=pw.Stream(running=True))
+    C.annotations.set_state("tap", stream=pw.Stream(running=True))
     paths = np.tile([*BELOW, *FAR], (1, 5, 1))
     assert logic.rollout(C, paths[0], 0.2, **GIVEN)["cup"].contents[-1] == 1
     assert not satisfied(C, ways(C, ~CONTAINS("cup"), 5, 0.2), paths).any()
@@ -240,7 +246,7 @@ def test_a_last_droplet_falls_from_a_tap_that_was_just_switched_off():
 
 def full(contents: int) -> pw.Config:
     C = ON.copy()
-    C.set_state("cup", contents=contents)
+    C.annotations.set_state("cup", contents=contents)
     return C
 
 
@@ -256,7 +262,12 @@ def bare() -> pw.Config:
         (OFF, FILLED("cup"), 6, ["Filling 'cup'", "2 droplets", "longer slices"]),
         (washstand(99), FILLED("cup"), 9, ["30 droplets", "'tap' has 10 left"]),
         (full(2), ~FILLED("cup"), 9, ["'cup' holds 2", "takes any out"]),
-        (bare(), FILLED("cup"), 9, ["Nothing can fill 'cup'", "C.add_region"]),
+        (
+            bare(),
+            FILLED("cup"),
+            9,
+            ["Nothing can fill 'cup'", "C.annotations.add_region"],
+        ),
     ],
 )
 def test_what_cannot_be_is_told(C, statement, slices, words):

@@ -49,7 +49,7 @@ def test_a_steak_is_cooked_and_not_burnt():
     assert "stove" in solution.alternatives[0]
     for history in histories(C, solution):
         at_end = C.copy()
-        at_end.states = logic.states_at(history, -1)
+        at_end.annotations.states = logic.states_at(history, -1)
         assert goal.holds(at_end), goal.explain(at_end)
         assert 70 <= history["steak"].max_temperature[-1] < 160
 

@@ -61,7 +61,7 @@ def test_near_far_and_back():
     assert document.tolist() == ((highest >= 70) & (highest < 150)).tolist()
     assert document.any()
     assert (history["stove"].temperature == 23).all()
-    assert C.states["steak"].temperature == 23
+    assert C.annotations.states["steak"].temperature == 23
 
 
 def test_a_path_in_pieces_is_one_path():
@@ -166,7 +166,7 @@ def test_an_oven_is_not_inside_itself_and_holds_what_hangs_on_it():
     C = pw.Config()
     source = {"heatSource": {"requires_inside": True}, "burnable": {}}
     C.load("microwave")
-    C.mark_object("microwave", abilities=source)
+    C.annotations.mark_object("microwave", abilities=source)
     C.add_object(
         "egg",
         [(pw.Sphere(0.02), None)],
@@ -252,7 +252,9 @@ def test_recorded_droplets_count():
 
 def test_a_tap_switched_off_gives_no_droplets():
     C = bathroom()
-    C.mark_object("tap", abilities={"waterSource": {"link": "spout"}, "toggleable": {}})
+    C.annotations.mark_object(
+        "tap", abilities={"waterSource": {"link": "spout"}, "toggleable": {}}
+    )
     history = logic.rollout(C, np.tile(C.q, (9, 1)))
     assert history["sponge"].wetness.max() == 0
     logic.ToggledOn("tap").set(C)
@@ -273,7 +275,7 @@ def table(kind="dustyable", height=0.03) -> pw.Config:
     )
     row = np.stack([np.linspace(-0.19, 0.19, 20), np.zeros(20), np.zeros(20)], -1)
     field = {"dustyable": "dust", "stainable": "stain"}[kind]
-    C.set_state("table", **{field: Particles(row, np.ones(20, bool))})
+    C.annotations.set_state("table", **{field: Particles(row, np.ones(20, bool))})
     return C
 
 
@@ -298,8 +300,10 @@ def test_a_cloth_wipes_dust_from_below_it():
 def test_a_cloth_that_does_not_touch_wipes_nothing():
     C = table(height=0.05)
     C.add_frame("pad", "cloth", position=[0, 0, 0.0], shape=pw.Box([0.01] * 3))
-    C.mark_object("cloth", abilities={"cleaningTool": {"link": "pad"}})
-    C.set_state("table", dust=Particles(np.array([[0, 0, 0.004]]), np.ones(1, bool)))
+    C.annotations.mark_object("cloth", abilities={"cleaningTool": {"link": "pad"}})
+    C.annotations.set_state(
+        "table", dust=Particles(np.array([[0, 0, 0.004]]), np.ones(1, bool))
+    )
     low, high = flight((0.4, 0.2, 0.7 + 0.00505)), flight((0.4, 0.2, 0.7 + 0.0052))
     assert logic.rollout(C, high)["table"].dust.active.all()
     assert not logic.rollout(C, low)["table"].dust.active.any()
@@ -418,15 +422,21 @@ def test_rays_enter_only_from_outside():
 
 def test_states_are_kept_and_copied():
     C = kitchen()
-    C.set_state("steak", temperature=80, sliced=True)
+    C.annotations.set_state("steak", temperature=80, sliced=True)
     D = C.copy()
-    D.set_state("steak", temperature=-5.0)
-    assert (C.states["steak"].temperature, D.states["steak"].temperature) == (80, -5)
-    assert C.states["steak"].sliced and C.states["stove"].temperature == 23
-    C.mark_object("steak", abilities={})
-    assert C.states["steak"].temperature == 80
+    D.annotations.set_state("steak", temperature=-5.0)
+    assert (
+        C.annotations.states["steak"].temperature,
+        D.annotations.states["steak"].temperature,
+    ) == (80, -5)
+    assert (
+        C.annotations.states["steak"].sliced
+        and C.annotations.states["stove"].temperature == 23
+    )
+    C.annotations.mark_object("steak", abilities={})
+    assert C.annotations.states["steak"].temperature == 80
     C.remove("steak")
-    assert list(C.states) == ["stove"]
+    assert list(C.annotations.states) == ["stove"]
 
 
 @pytest.mark.parametrize(
@@ -451,9 +461,9 @@ def test_states_are_kept_and_copied():
 def test_states_that_do_not_fit(name, values, message):
     C = kitchen()
     with pytest.raises(ConfigError, match=message):
-        C.set_state(name, **values)
+        C.annotations.set_state(name, **values)
     with pytest.raises(ConfigError, match="No object 'pan'"):
-        C.states = {"pan": ObjectState()}
+        C.annotations.states = {"pan": ObjectState()}
 
 
 @pytest.mark.parametrize(
@@ -480,7 +490,7 @@ def test_abilities_that_do_not_fit(abilities, message):
     C = pw.Config()
     with pytest.raises(ConfigError, match=message):
         C.add_object("pan", abilities=abilities)
-    assert not C.frames and not C.states
+    assert not C.frames and not C.annotations.states
 
 
 def test_abilities_have_the_defaults_of_igibson():

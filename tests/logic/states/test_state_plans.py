@@ -113,7 +113,7 @@ def at_end(C, statement):
 
     def holds(history):
         W = C.copy()
-        W.states = logic.states_at(history, -1)
+        W.annotations.states = logic.states_at(history, -1)
         return statement.holds(W)
 
     return holds
@@ -172,11 +172,11 @@ def bench() -> pw.Config:
     C.add_object("sponge", box, parent="hand", abilities=tool)
     C.add_frame("arm", joint="trans3", shape=pw.Marker())
     C.add_frame("finger", "arm", shape=pw.Sphere(0.01))
-    C.add_agent("robot", base="world", hands={"arm": ["finger"]})
+    C.annotations.add_agent("robot", base="world", hands={"arm": ["finger"]})
     rng = np.random.default_rng(1)
     spots = np.concatenate([rng.uniform(-0.18, 0.18, (8, 2)), np.full((8, 1), 0.02)], 1)
     dust = Particles(spots, np.ones(8, bool))
-    C.set_state("table", stain=dust, dust=dust)
+    C.annotations.set_state("table", stain=dust, dust=dust)
     C.q = [0.5, 0, 0.5, 1.0, 1.0, 0.8]
     return C
 
@@ -222,8 +222,8 @@ STAINS = partial(logic.Covered, substance="stain")
 @pytest.mark.parametrize("kind, many", cases([logic.Dusty, logic.Stained, STAINS], []))
 def test_wiping(kind, many):
     C = BENCH.copy()
-    C.set_state("sponge", wetness=1)
-    spots = C.states["table"].stain.positions
+    C.annotations.set_state("sponge", wetness=1)
+    spots = C.annotations.states["table"].stain.positions
     rng = np.random.default_rng(0)
     paths = np.tile(C.q, (300, 9, 1))
     paths[..., 2] = 0.0199
@@ -255,7 +255,7 @@ def dusty_oven() -> pw.Config:
 def without(C: pw.Config, **states) -> pw.Config:
     W = C.copy()
     for name, values in states.items():
-        W.set_state(name, **values)
+        W.annotations.set_state(name, **values)
     return W
 
 

@@ -97,7 +97,7 @@ KINDS = list(dict.fromkeys(kind for kind, *_ in CASES))
 @pytest.mark.parametrize("kind, options, state, truth, sentence", CASES)
 def test_truth_and_reason(kind, options, state, truth, sentence):
     C = world()
-    C.set_state("thing", **state)
+    C.annotations.set_state("thing", **state)
     predicate = kind("thing", **options)
     assert predicate.holds(C) is truth
     assert sentence in predicate.explain(C)
@@ -138,8 +138,8 @@ def test_setters(predicate):
 
 def test_setters_have_the_numbers_of_igibson():
     C = world()
-    highest = lambda: C.states["thing"].max_temperature
-    C.set_state("thing", max_temperature=90)
+    highest = lambda: C.annotations.states["thing"].max_temperature
+    C.annotations.set_state("thing", max_temperature=90)
     logic.Cooked("thing").set(C, True)
     assert highest() == 90
     logic.Burnt("thing").set(C)
@@ -149,12 +149,12 @@ def test_setters_have_the_numbers_of_igibson():
     logic.Cooked("thing").set(C, False)
     assert highest() == 69
     logic.Frozen("thing").set(C)
-    cold = C.states["thing"].temperature
+    cold = C.annotations.states["thing"].temperature
     assert -52 <= cold <= -12
     logic.Frozen("thing").set(C, seed=1)
-    assert C.states["thing"].temperature != cold
+    assert C.annotations.states["thing"].temperature != cold
     logic.Frozen("thing").set(C, False)
-    assert C.states["thing"].temperature == -1
+    assert C.annotations.states["thing"].temperature == -1
 
 
 def test_what_burns_before_it_cooks_is_never_cooked_by_the_document():
@@ -175,19 +175,21 @@ def test_particles_lie_on_the_surface_that_does_not_look_down():
     C.add_object("table", [top, *legs], pose=pose, abilities={"dustyable": {}})
     C.add_frame("lamp", "table", joint="hingeZ", shape=pw.Box([0.3] * 3))
     logic.Dusty("table").set(C, count=200)
-    p = C.states["table"].dust.positions
+    p = C.annotations.states["table"].dust.positions
     on_top = (np.abs(p[:, :2]) <= [0.6, 0.5]).all(-1) & (np.abs(p[:, 2] - 0.74) < 1e-9)
     sides = (np.abs(np.abs(p[:, :2]) - [0.6, 0.5]) < 1e-9).any(-1)
     on_leg = p[:, 2] < 0.7
     assert (on_top | sides | on_leg).all() and on_top.sum() > 120
     again = world()
     logic.Dusty("thing").set(again, seed=3)
-    first = again.states["thing"].dust.positions
+    first = again.annotations.states["thing"].dust.positions
     logic.Dusty("thing").set(again, seed=3)
-    np.testing.assert_array_equal(again.states["thing"].dust.positions, first)
+    np.testing.assert_array_equal(
+        again.annotations.states["thing"].dust.positions, first
+    )
     assert len(first) == 20 and (np.abs(first) < [0.1001, 0.1501, 0.0501]).all()
     logic.Dusty("thing").set(again, False)
-    assert len(again.states["thing"].dust.positions) == 20
+    assert len(again.annotations.states["thing"].dust.positions) == 20
 
 
 def test_no_place_for_particles():
@@ -234,7 +236,7 @@ def test_filled_is_more_than_30_percent(capacity, least):
     C = pw.Config()
     C.add_object("pot", abilities={"fillable": {"capacity": capacity}})
     logic.Filled("pot", "water").set(C)
-    assert C.states["pot"].contents == least
+    assert C.annotations.states["pot"].contents == least
 
 
 def test_a_capacity_is_that_of_the_cavities():
@@ -245,17 +247,19 @@ def test_a_capacity_is_that_of_the_cavities():
     with pytest.raises(ConfigError, match="The capacity of 'pot' is not known"):
         filled.holds(C)
     logic.Contains("pot", "water").set(C)
-    C.add_region("pot", "left", size=[0.1, 0.1, 0.05])
-    C.add_region("pot", "right", size=[0.1, 0.1, 0.05], pose=[0.2, 0, 0, *UNIT])
-    C.add_region("pot", "rim", "support", size=[1, 1])
+    C.annotations.add_region("pot", "left", size=[0.1, 0.1, 0.05])
+    C.annotations.add_region(
+        "pot", "right", size=[0.1, 0.1, 0.05], pose=[0.2, 0, 0, *UNIT]
+    )
+    C.annotations.add_region("pot", "rim", "support", size=[1, 1])
     assert "1 droplet of water, and is filled with 72 or more of 238." in (
         filled.explain(C)
     )
     C.add_object("thimble", abilities={"fillable": {}})
-    C.add_region("thimble", "in", size=[0.01, 0.01, 0.01])
+    C.annotations.add_region("thimble", "in", size=[0.01, 0.01, 0.01])
     assert not logic.Filled("thimble", "water").holds(C)
     logic.Filled("thimble", "water").set(C)
-    assert C.states["thimble"].contents == 1
+    assert C.annotations.states["thimble"].contents == 1
 
 
 def test_predicates_are_values():
@@ -285,13 +289,17 @@ def test_inside_and_open():
         C.set_joint("door_joint", lower + share * (upper - lower))
         assert opened.holds(C) is truth
     only = {"openable": {"joints": ["drawer_joint"]}}
-    C.mark_object("cupboard", abilities=only)
+    C.annotations.mark_object("cupboard", abilities=only)
     assert not opened.holds(C)
-    C.mark_object("cupboard", abilities={"openable": {"joints": {"door_joint": -1}}})
+    C.annotations.mark_object(
+        "cupboard", abilities={"openable": {"joints": {"door_joint": -1}}}
+    )
     assert opened.holds(C)
     C.set_joint("door_joint", upper)
     assert not opened.holds(C)
-    C.mark_object("cupboard", abilities={"openable": {"joints": ["dor_joint"]}})
+    C.annotations.mark_object(
+        "cupboard", abilities={"openable": {"joints": ["dor_joint"]}}
+    )
     with pytest.raises(ConfigError, match="did you mean 'door_joint'"):
         opened.holds(C)
 

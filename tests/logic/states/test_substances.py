@@ -71,7 +71,7 @@ CASES = [
 @pytest.mark.parametrize("predicate, state, truth, sentence", CASES)
 def test_truth_and_reason(predicate, state, truth, sentence):
     C = world()
-    C.set_state("jar", **state)
+    C.annotations.set_state("jar", **state)
     assert predicate.holds(C) is truth
     assert sentence in predicate.explain(C)
 
@@ -110,9 +110,9 @@ def test_taps_are_sources_of_water():
 
 def test_entries_of_a_state_are_set_one_by_one():
     C = world()
-    C.set_state("jar", contained={"flour": 3})
-    C.set_state("jar", contained={"salt": 1}, contents=2, wetness=5)
-    state = C.states["jar"]
+    C.annotations.set_state("jar", contained={"flour": 3})
+    C.annotations.set_state("jar", contained={"salt": 1}, contents=2, wetness=5)
+    state = C.annotations.states["jar"]
     assert state.contained == {"water": 2, "flour": 3, "salt": 1}
     assert (state.contents, state.wetness, state.absorbed) == (2, 5, {"water": 5})
     assert not len(state.particles("mud").active)
@@ -133,7 +133,7 @@ def test_entries_of_a_state_are_set_one_by_one():
 )
 def test_values_that_do_not_fit(values, message):
     with pytest.raises(ConfigError, match=message):
-        world().set_state("jar", **values)
+        world().annotations.set_state("jar", **values)
 
 
 WIPED = {
@@ -163,8 +163,8 @@ def wiping() -> pw.Config:
 def test_what_a_tool_removes(case):
     (substance, wetness), C = case, wiping()
     speck = Particles(np.array([[0, 0, 0.01]]), np.ones(1, bool))
-    C.set_state("board", covering={substance: speck})
-    C.set_state("pad", wetness=wetness)
+    C.annotations.set_state("board", covering={substance: speck})
+    C.annotations.set_state("pad", wetness=wetness)
     history = logic.rollout(C, np.zeros((2, 1)))
     active = history["board"].covering[substance].active
     assert active.tolist() == [[not WIPED[case]]] * 2

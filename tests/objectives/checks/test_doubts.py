@@ -31,8 +31,8 @@ def told_on_line(C: pw.Config, end: float, arm: float = 0.3) -> list[str]:
     """Return what is told of a path on which the food moves along y."""
     komo = pw.KOMO(C, 1, 5, 1)
     path = np.tile(C.q, (5, 1))
-    path[:, C.coordinates(["food"])[1]] = np.linspace(-0.6, end, 5)
-    path[:, C.coordinates(["arm"])] = arm
+    path[:, C.joints.coordinates(["food"])[1]] = np.linspace(-0.6, end, 5)
+    path[:, C.joints.coordinates(["arm"])] = arm
     return list(overlap_doubts(mode_sequence(komo.spec), path))
 
 

@@ -142,7 +142,7 @@ def test_state_matrix_and_attached_objects(tmp_path, robot):
     )
     C = load_problem(tmp_path, scene, robot=robot).world
     np.testing.assert_allclose(C.q, [0.5, 0, -0.2])
-    pairs = {frozenset(pair) for pair in C.collision_pairs()}
+    pairs = {frozenset(pair) for pair in C.pairs.names()}
     assert frozenset(("upper", "shelf")) not in pairs
     assert (
         frozenset(("hand", "shelf")) in pairs and frozenset(("lower", "shelf")) in pairs
@@ -308,7 +308,7 @@ def test_joint_goals(tmp_path, robot):
     request = {"start_state": start, "goal_constraints": [goal]}
     problem = load_problem(tmp_path, world_of(), request, robot)
     assert problem.world.joint_names == ("j1", "j3")
-    assert problem.world.joint_value("j2") == pytest.approx(0.2)
+    assert problem.world.joints.value("j2") == pytest.approx(0.2)
     q = solved(problem).q
     assert q[0] == pytest.approx(1.0, abs=1e-3) and -0.601 <= q[1] <= -0.299
 

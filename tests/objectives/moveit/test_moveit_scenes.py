@@ -172,7 +172,7 @@ def test_the_name_of_a_removed_object_has_no_entry(tmp_path):
         scene = world_of(*objects, allowed_collision_matrix=matrix)
         C = load_problem(tmp_path, scene).world
         # A pair of fixed objects is no pair of a path, but is restored all the same.
-        ignored = {frozenset((p.a, p.b)) for p in C.ignored_collisions()}
+        ignored = {frozenset((p.a, p.b)) for p in C.pairs.ignored()}
         assert (frozenset("ab") in ignored) == (not pairs)
 
 
@@ -254,7 +254,7 @@ def test_shapes_appended_to_what_a_link_carries(tmp_path, robot):
     )
     C = load_problem(tmp_path, [scene], robot=robot).world
     assert sorted(centres(C)["tool"]) == [[2, 0, 0.5], [2, 0, 1.5], [2, 0, 1.5]]
-    assert not any("tool" in pair for pair in C.collision_pairs())
+    assert not any("tool" in pair for pair in C.pairs.names())
 
 
 NOT_ATTACHED = {
@@ -350,7 +350,7 @@ def test_entries_and_defaults(tmp_path, seed):
         (named[i], named[j]): bool(enabled[i, j])
         for i, j in combinations(range(len(named)), 2)
     }
-    ignored = {frozenset((p.a, p.b)) for p in C.ignored_collisions()}
+    ignored = {frozenset((p.a, p.b)) for p in C.pairs.ignored()}
     adjacent = {frozenset(p) for p in (("base", "l0"), ("l0", "l1"), ("l1", "l2"))}
     for a, b in combinations(ids, 2):
         expected = moveit_allows(entries, defaults, a, b)
@@ -380,6 +380,6 @@ def test_matrices_that_do_not_fit(tmp_path, changes, words):
 
 def test_the_matrix_of_a_report():
     C = pw.load_moveit(case("moveit_acm.json"), None, case("moveit_acm.urdf")).world
-    assert {"box", "l2"} in [{*pair} for pair in C.collision_pairs()]
+    assert {"box", "l2"} in [{*pair} for pair in C.pairs.names()]
     matrix = json.loads(case("moveit_acm.json").read_text())["allowed_collision_matrix"]
     assert matrix["default_entry_values"] == [True, False]

@@ -17,7 +17,7 @@ def arm() -> pw.Config:
     C = pw.Config()
     C.add_frame("upper", joint="hingeZ", limits=[[-1.3], [3.0]])
     C.add_frame("lower", "upper", position=[1, 0, 0], joint="hingeZ")
-    C.set_limits("lower", [[-2.5], [2.5]])
+    C.joints.set_limits("lower", [[-2.5], [2.5]])
     C.add_frame("tip", "lower", position=[1, 0, 0], shape=pw.Sphere(0.05), contact=1)
     C.add_frame("ball", position=[-3, 0, 0], shape=pw.Sphere(0.1), contact=1)
     C.q = [2.0, -1.0]
@@ -79,7 +79,7 @@ def test_no_path_leads_to_what_is_out_of_reach(goals):
 def test_a_second_start_reaches_what_the_first_misses(monkeypatch):
     """From the initial path given, the arm ends at the limit of its shoulder."""
     C = arm()
-    C.set_limits("upper", [[-0.3], [3.0]])
+    C.joints.set_limits("upper", [[-0.3], [3.0]])
     komo = reaching(C, avoid=True)
     calls = []
     every = goal_starts.goal_paths

@@ -101,7 +101,7 @@ def test_a_way_that_is_free_is_not_planned():
 def test_without_a_way_the_path_ends_at_the_nearest_place(monkeypatch):
     monkeypatch.setattr("posewise.objectives.solve.planned_path.MAX_ROUNDS", 20)
     C = disc()
-    C.set_limits("disc", [[-0.7, -0.3], [0.7, 0.3]])
+    C.joints.set_limits("disc", [[-0.7, -0.3], [0.7, 0.3]])
     solution = across(C).plan(progress=False)
     assert solution.status is Status.NOT_FOUND and not solution.feasible
     assert "No way was found" in solution.message
@@ -145,7 +145,7 @@ def test_any_configuration_of_a_goal_serves():
     C = pw.Config()
     C.add_frame("upper", joint="hingeZ", limits=[[-3.0], [3.0]])
     C.add_frame("lower", "upper", position=[1, 0, 0], joint="hingeZ")
-    C.set_limits("lower", [[-2.8], [2.8]])
+    C.joints.set_limits("lower", [[-2.8], [2.8]])
     C.add_frame("tip", "lower", position=[1, 0, 0], shape=pw.Sphere(0.05), contact=1)
     C.add_frame("middle", "lower", position=[0.5, 0, 0])
     C.set_shape("middle", pw.Sphere(0.05))
@@ -246,14 +246,14 @@ def test_corners_are_among_the_points():
 @pytest.mark.slow
 def test_a_base_without_limits_drives_round_a_wall_and_objects_stay():
     C = disc()
-    C.set_limits("disc", [[-np.inf] * 2, [np.inf] * 2])
+    C.joints.set_limits("disc", [[-np.inf] * 2, [np.inf] * 2])
     C.add_frame("puck", joint="transXY", q=[0.5, 0.8])
     C.set_shape("puck", pw.Sphere(0.05))
     C.set_contact("puck", 1)
     komo = across(C)
     solution = komo.plan(progress=False)
     assert solution.feasible and gap(komo, solution.path) >= 0.9 * MARGIN
-    puck = C.coordinates(["puck"])
+    puck = C.joints.coordinates(["puck"])
     np.testing.assert_allclose(
         solution.path[:, puck], np.tile([0.5, 0.8], (24, 1)), atol=1e-6
     )

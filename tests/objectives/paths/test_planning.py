@@ -85,7 +85,7 @@ def test_nothing_is_planned_where_the_way_is_free_or_shut():
     shut = across()
     C = shut.config
     C.set_shape("wall", pw.Box([0.02, 10, 1]))
-    C.set_limits("disc", [[-0.6, -0.1], [0.6, 0.1]])
+    C.joints.set_limits("disc", [[-0.6, -0.1], [0.6, 0.1]])
     assert planned(shut, max_rounds=30) is None
 
 
@@ -93,7 +93,7 @@ def test_nothing_is_planned_where_the_way_is_free_or_shut():
 def test_what_a_path_does_not_move_stays():
     path = planned(across())
     C = disc()
-    rest = C.coordinates(["ball", "lid"])
+    rest = C.joints.coordinates(["ball", "lid"])
     np.testing.assert_array_equal(path[:, rest], np.tile(C.q[rest], (SLICES, 1)))
 
 
@@ -155,7 +155,7 @@ def test_shared_coordinates_of_attachments_stay():
     komo.add_objective([2.0], FS.qItself, ["disc"], OT.eq, target=[0.5, 0.0])
     world = mode_sequence(komo.spec).world
     path = np.array(initial_paths(komo.spec, 0, 1)[0])
-    at = world.coordinates(["disc"])
+    at = world.joints.coordinates(["disc"])
     # Where the mode begins, in slice 11, the disc has passed the wall.
     path[:8, at] = np.linspace([-0.5, 0], [0.5, 0], 9)[1:]
     path[8:, at] = [0.5, 0]

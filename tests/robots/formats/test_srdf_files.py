@@ -35,8 +35,8 @@ def arm(kinds=("hingeX", "hingeY", "hingeZ"), prefix="") -> pw.Config:
 
 
 def check_xacro(C: pw.Config, prefix: str = "") -> None:
-    assert [*map(str, C.ignored_collisions())] == [f"{prefix}l0 and {prefix}l2: Never"]
-    (state,) = C.named_states.values()
+    assert [*map(str, C.pairs.ignored())] == [f"{prefix}l0 and {prefix}l2: Never"]
+    (state,) = C.joints.named_states.values()
     assert state == {f"{prefix}j0": pytest.approx(np.pi / 4)}
     assert C.joint_names == (f"{prefix}j0", f"{prefix}j1")
 
@@ -50,16 +50,16 @@ class TestXacro:
     def test_files_are_expanded(self, name, tmp_path):
         (tmp_path / name).write_text(XACRO)
         C = arm()
-        C.read_srdf(tmp_path / name)
+        C.pairs.read_srdf(tmp_path / name)
         check_xacro(C)
 
     def test_arguments_and_prefixes(self, tmp_path):
         (tmp_path / "a.srdf").write_text(XACRO)
         C = arm(prefix="r_")
-        C.read_srdf(tmp_path / "a.srdf", xacro_args={"prefix": "r_"})
+        C.pairs.read_srdf(tmp_path / "a.srdf", xacro_args={"prefix": "r_"})
         check_xacro(C, "r_")
         D = arm(prefix="r_")
-        D.read_srdf(tmp_path / "a.srdf", "r_", xacro_args={})
+        D.pairs.read_srdf(tmp_path / "a.srdf", "r_", xacro_args={})
         check_xacro(D, "r_")
 
     def test_includes_of_packages(self, tmp_path):
@@ -68,7 +68,9 @@ class TestXacro:
         include = '<xacro:include filename="$(find parts)/a.xacro"/>'
         (tmp_path / "b.srdf.xacro").write_text(f"{HEAD}{include}</robot>")
         C = arm()
-        C.read_srdf(tmp_path / "b.srdf.xacro", packages={"parts": tmp_path / "parts"})
+        C.pairs.read_srdf(
+            tmp_path / "b.srdf.xacro", packages={"parts": tmp_path / "parts"}
+        )
         check_xacro(C)
 
     def test_what_is_not_expanded_is_refused(self, tmp_path):
@@ -77,16 +79,16 @@ class TestXacro:
         (tmp_path / "b.srdf").write_text(f"{HEAD}{value}</robot>")
         for name in ("a.srdf", "b.srdf"):
             with pytest.raises(pw.LoadError, match=MESSAGE):
-                arm().read_srdf(tmp_path / name)
+                arm().pairs.read_srdf(tmp_path / name)
         (tmp_path / "c.xacro").write_text(f"{HEAD}<group_state name='${{x}}'/></robot>")
         with pytest.raises(pw.LoadError, match="c.xacro: xacro cannot expand it"):
-            arm().read_srdf(tmp_path / "c.xacro")
+            arm().pairs.read_srdf(tmp_path / "c.xacro")
 
     def test_shared_case(self):
         C = arm()
-        C.read_srdf(case("arm.srdf.xacro"))
-        assert [*map(str, C.ignored_collisions())] == ["l0 and l2: Never"]
-        assert C.named_states["home"] == {"j0": pytest.approx(np.pi / 4)}
+        C.pairs.read_srdf(case("arm.srdf.xacro"))
+        assert [*map(str, C.pairs.ignored())] == ["l0 and l2: Never"]
+        assert C.joints.named_states["home"] == {"j0": pytest.approx(np.pi / 4)}
 
     def test_problem_files(self, tmp_path):
         main = pytest.importorskip("posewise.__main__").main
@@ -108,7 +110,7 @@ def read(C: pw.Config, tmp_path, *elements: str) -> list[str]:
     file.write_text(f"<robot name='r'>{''.join(elements)}</robot>")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        C.read_srdf(file)
+        C.pairs.read_srdf(file)
     return [str(w.message) for w in caught]
 
 
@@ -120,9 +122,9 @@ def test_passive_joints_are_not_moved(tmp_path):
     C = arm()
     C.set_joint("j1", 0.3)
     assert read(C, tmp_path, passive("j1")) == []
-    assert C.joint_names == ("j0", "j2") and C.joint_value("j1") == [0.3]
+    assert C.joint_names == ("j0", "j2") and C.joints.value("j1") == [0.3]
     C.set_joint("j1", 0.4)
-    assert C.joint_value("j1") == [0.4] and C.nq == 2
+    assert C.joints.value("j1") == [0.4] and C.nq == 2
     C.unlock("j1")
     assert C.joint_names == ("j0", "j1", "j2") and C.q[1] == 0.4
 
@@ -130,7 +132,7 @@ def test_passive_joints_are_not_moved(tmp_path):
 def test_a_target_that_only_a_caster_reaches():
     C = pw.Config()
     C.add_file(case("passive.urdf"))
-    C.read_srdf(case("passive.srdf"))
+    C.pairs.read_srdf(case("passive.srdf"))
     assert C.joint_names == ("j1",)
     komo = pw.KOMO(C)
     # within 0.5 m of the base, where only the caster could fold the tip
@@ -145,8 +147,8 @@ def test_states_and_followers_of_passive_joints(tmp_path):
     state = "<group_state name='s'><joint name='j1' value='0.2'/></group_state>"
     assert read(C, tmp_path, passive("j1", "twin"), state) == []
     assert C.joint_names == ("j0", "j2")
-    C.set_named_state("s")
-    assert C.joint_value("j1") == [0.2] and C.joint_value("twin") == [0.4]
+    C.joints.set_named_state("s")
+    assert C.joints.value("j1") == [0.2] and C.joints.value("twin") == [0.4]
 
 
 def test_a_follower_that_is_passive_follows(tmp_path):
@@ -154,7 +156,7 @@ def test_a_follower_that_is_passive_follows(tmp_path):
     C.add_frame("twin", "l0", joint="hingeX", mimic="j1", multiplier=2.0)
     assert read(C, tmp_path, passive("twin")) == []
     C.q = [0, 0.1, 0]
-    assert C.joint_value("twin") == [0.2]
+    assert C.joints.value("twin") == [0.2]
 
 
 def test_passive_joints_that_are_not_here_are_told(tmp_path):

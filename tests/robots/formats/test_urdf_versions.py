@@ -151,7 +151,7 @@ def test_shared_case():
     with pytest.warns(UserWarning, match="acceleration is ignored.*jerk is ignored"):
         C.add_file(case("urdf11_quat_xyzw.urdf"))
     np.testing.assert_allclose(C.pose("t")[:3], [0, 1, 1], atol=1e-8)
-    assert np.isinf(C.max_acceleration).all()
+    assert np.isinf(C.joints.max_acceleration).all()
 
 
 LIMITS = {
@@ -167,15 +167,15 @@ LIMITS = {
 def test_limits_of_acceleration_and_jerk(limit, want):
     C, messages = read(robot("", "1.2", limit))
     assert messages == []
-    assert (*C.max_acceleration, *C.max_jerk) == want
-    assert C.max_velocity == [1]
+    assert (*C.joints.max_acceleration, *C.joints.max_jerk) == want
+    assert C.joints.max_velocity == [1]
 
 
 @pytest.mark.parametrize("limit", ['acceleration="-2"', 'jerk="x"'])
 def test_limits_that_cannot_be_used_are_told(limit):
     C, (sentence,) = read(robot("", "1.2", limit))
     assert limit.split("=")[0] in sentence
-    assert np.isinf([C.max_acceleration, C.max_jerk]).all()
+    assert np.isinf([C.joints.max_acceleration, C.joints.max_jerk]).all()
 
 
 def test_a_follower_limits_the_acceleration_of_its_leader():
@@ -184,7 +184,11 @@ def test_a_follower_limits_the_acceleration_of_its_leader():
 <child link="c"/><axis xyz="0 0 1"/><mimic joint="j" multiplier="-2"/><limit lower="-3"
 upper="3" velocity="9" effort="1" acceleration="3" jerk="20"/></joint></robot>"""
     C, _ = read(text.replace("</robot>", follower))
-    assert (C.max_acceleration, C.max_jerk, C.max_velocity) == ([1.5], [6], [1])
+    assert (C.joints.max_acceleration, C.joints.max_jerk, C.joints.max_velocity) == (
+        [1.5],
+        [6],
+        [1],
+    )
 
 
 def test_limits_are_written_with_their_version(tmp_path):
@@ -193,7 +197,7 @@ def test_limits_are_written_with_their_version(tmp_path):
     assert 'version="1.2"' in (tmp_path / "w.urdf").read_text(encoding="utf-8")
     D = pw.Config()
     D.add_file(tmp_path / "w.urdf")
-    assert (D.max_acceleration, D.max_jerk) == ([1.5], [9])
+    assert (D.joints.max_acceleration, D.joints.max_jerk) == ([1.5], [9])
     assert pin.buildModelFromUrdf(str(tmp_path / "w.urdf")).nq == 1
 
 
