@@ -164,7 +164,7 @@ def quaternion_norms(q: JointValues) -> jax.Array:
 
 def limited_coordinates(C: Config, frames: Sequence[str]) -> np.ndarray:
     """Return the coordinates with limits, of the named joints or of all joints."""
-    chosen = C.coordinates(frames or C.joint_names)
+    chosen = C.joints.coordinates(frames or C.joint_names)
     limited: np.ndarray = chosen[np.isfinite(C.limits[:, chosen]).any(0)]
     return limited
 
@@ -179,8 +179,8 @@ def joint_limit_params(
 
 def speed_limited_coordinates(C: Config, frames: Sequence[str]) -> np.ndarray:
     """Return the coordinates with a speed limit, of the named joints or of all."""
-    chosen = C.coordinates(frames or C.joint_names)
-    limited: np.ndarray = chosen[np.isfinite(C.max_velocity[chosen])]
+    chosen = C.joints.coordinates(frames or C.joint_names)
+    limited: np.ndarray = chosen[np.isfinite(C.joints.max_velocity[chosen])]
     return limited
 
 

@@ -31,7 +31,7 @@ def floor_verdict(
         return contact_verdict(C, a, floor_or_room, tolerance)
     low, high = bounding_box(group)
     middle = (low + high) / 2
-    current_room = C.rooms.room_at(middle, truncate=semantics == "igibson")
+    current_room = C.annotations.rooms.room_at(middle, truncate=semantics == "igibson")
     if semantics != "document" and current_room is not room:
         where = "no room" if current_room is None else current_room.name
         x, y = middle[:2]

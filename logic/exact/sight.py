@@ -43,4 +43,4 @@ def agent_camera(C: Config, agent: str) -> Camera:
             f"Agent {agent!r} has no camera; C.annotations.add_camera('eyes', ...),"
             f" then C.annotations.add_agent({agent!r}, base=..., camera='eyes')."
         )
-    return C.cameras[named_agent.camera]
+    return C.annotations.cameras[named_agent.camera]

@@ -163,7 +163,7 @@ def _sequences(C: Config, branch: Branch) -> Iterator[list[Step]]:
             steps += [
                 Close(c, joint.name)
                 for joint in joint_openness.Open(c).joints(C)
-                if joint.margin(float(C.joint_value(joint.name)[0])) > 0
+                if joint.margin(float(C.joints.value(joint.name)[0])) > 0
                 or doors.get(c) == joint.name
             ]
         yield steps

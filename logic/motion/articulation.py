@@ -274,7 +274,7 @@ def without_riders(state: MotionState, link: FrameName) -> MotionState:
     for obj in set(state.movable) & set(world.subtree(link)):
         if world.frame(obj).joint is None:
             world.detach(obj)
-    world.select_joints(list(state.robot.joints))
+    world.joints.select(list(state.robot.joints))
     return replace(state, world=world)
 
 

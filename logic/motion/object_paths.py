@@ -41,7 +41,7 @@ def coordinates_along(
     )
     rows = np.tile(start.q, (len(positions), 1))
     for name in start.joint_names:
-        columns, frame = start.coordinates([name]), start.tree.joint_frame(name)
+        columns, frame = start.joints.coordinates([name]), start.tree.joint_frame(name)
         moving_frame = start.frames[frame]
         if name in world.joint_names:
             rows[:, columns] = states[:, world.joints.coordinates([name])]

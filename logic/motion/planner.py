@@ -100,7 +100,7 @@ def plan_motion(
     doubts += [text for obj in moved if (text := stands_on_nothing(C, obj, "At first"))]
     _warn(doubts)
     world = C.copy()
-    world.select_joints(list(machine.joints))
+    world.joints.select(list(machine.joints))
     search = _StepSearch(tuple(steps), seed)
     with limit:
         status = _run(search, MotionState(machine, world, _movable(C)))

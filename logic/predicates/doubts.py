@@ -68,7 +68,7 @@ def order_doubts(predicate: OnTopOf, C: Config) -> Iterator[str]:
     """Yield a sentence if b moves, but a, which stands on it, does not."""
     mask = C.tree.model.kinematics.dof_mask
     names = predicate.a, predicate.b
-    a, b = (mask[C.solid_parts(name)].any() for name in names)
+    a, b = (mask[C.pairs.solid_parts(name)].any() for name in names)
     if b and not a:
         yield (
             f"OnTopOf({predicate.a}, {predicate.b}): {predicate.b!r} moves, but"

@@ -70,7 +70,7 @@ class OnFloor(SemanticPredicate):
     def floors(self, C: Config) -> list[str]:
         """Return the names of the floors that count in a world."""
         room = room_of_floor(C, self.floor_or_room)
-        if C.rooms is None or room is None:
+        if C.annotations.rooms is None or room is None:
             return [self.floor_or_room]
         return room_floors(C, C.annotations.rooms, room, self.a)
 

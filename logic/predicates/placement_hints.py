@@ -186,8 +186,8 @@ def region_on_floor(
     low, high = bounding_box(find_object(C, predicate.floors(C)[0], name))
     size = np.ptp(bounding_box(find_object(C, name)), axis=0)
     box = np.array([[*low[:2], high[2]], [*high[:2], high[2] + size[2]]])
-    if C.rooms is not None and room is not None:
-        around = rooms_region(C.rooms, [room])
+    if C.annotations.rooms is not None and room is not None:
+        around = rooms_region(C.annotations.rooms, [room])
         if around is not None:
             corners = np.maximum(box[0], around[0]), np.minimum(box[1], around[1])
             box = np.array(corners)

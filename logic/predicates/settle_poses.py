@@ -37,7 +37,7 @@ def lower_onto_support(
     """
     members = {*stack.object_of(root)}
     indices = [C.index(stack.frame_names[i]) for i in members]
-    columns = C.coordinates([root])
+    columns = C.joints.coordinates([root])
     parts = [i for i in indices if has_collision_shape(C, i)]
     below = {x for pair in stack.pairs if {*pair} & members for x in pair}
     below -= members
@@ -70,7 +70,7 @@ def are_clear(
     Upright boxes around parts decide, so that some feasible poses are rejected.
     """
     members = {C.index(stack.frame_names[i]) for i in stack.object_of(root)}
-    pairs = [pair for pair in C.collision_indices().tolist() if members & {*pair}]
+    pairs = [pair for pair in C.pairs.indices().tolist() if members & {*pair}]
     others = sorted({i for pair in pairs for i in pair} - members)
     frames, root_index = C.forward_pass().frames, C.index(root)
     lows, tops = _concatenate_boxes(

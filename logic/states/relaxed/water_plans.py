@@ -121,7 +121,7 @@ def exposures(
     every = sorted({1, _steps_per_slice(tau)})
     if "toggleable" in tap.abilities:
         # Whenever a tap is switched, droplets are this many steps apart at least.
-        droplets_left = int(C.states[tap.name].stream.left)
+        droplets_left = int(C.annotations.states[tap.name].stream.left)
         apart = [int(np.ceil(DROPLET_PERIOD * n / tau)) + 1 for n in every]
         totals = [
             np.minimum(-(-np.arange(count + 1) * n // d), droplets_left)
@@ -183,9 +183,9 @@ def _tap_plans(
             for s in range(last, begin, -1)
         ]
     if not parts:
-        droplets_left = C.states[tap.name].stream.left
+        droplets_left = C.annotations.states[tap.name].stream.left
         more = f"stream=Stream(left={needed})"
-        change = f"C.set_state({tap.name!r}, {more})"
+        change = f"C.annotations.set_state({tap.name!r}, {more})"
         few = f"; {tap.name!r} has {droplets_left} left: {change}"
         raise PredicateError(
             f"{doing} {goal.name!r} below {tap.name!r} takes {needed} droplets, which"

@@ -67,7 +67,7 @@ def world(case: dict, com: bool = True) -> pw.Config:
     if "robot_xy" in case or "robot_position" in case:
         position = case.get("robot_position") or [*case["robot_xy"], 0.0]
         C.add_frame("base", position=position)
-        C.add_agent("robot", base="base")
+        C.annotations.add_agent("robot", base="base")
     if "camera" in case:
         k = case["camera"]
         C.annotations.add_camera(

@@ -54,8 +54,10 @@ def test_attached_to_a_hand(semantics):
 def test_fingers_may_be_named():
     C = panda()
     fingers = ["panda_leftfinger", "panda_rightfinger"]
-    C.add_agent("other", base="panda_link0", hands={"panda_hand": fingers})
-    C.add_agent("thumb", base="panda_link0", hands={"panda_hand": fingers[:1]})
+    C.annotations.add_agent("other", base="panda_link0", hands={"panda_hand": fingers})
+    C.annotations.add_agent(
+        "thumb", base="panda_link0", hands={"panda_hand": fingers[:1]}
+    )
     assert InHandOfAgent("box", "other").holds(C) and not InHandOfAgent(
         "box", "thumb"
     ).holds(C)

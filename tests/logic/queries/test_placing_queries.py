@@ -40,8 +40,8 @@ def test_the_shadow_reaches_and_the_arm_stays():
     world = locked(C, "cup")
     (joints,) = add_witnesses(REACH & CLEAR, C, world).values()
     assert list(joints) == ARM and add_witnesses(REACH, C, world)
-    assert world.nq == 7 + 3 and world.collision_pairs() == [
-        pair for pair in C.collision_pairs() if "cup" in pair
+    assert world.nq == 7 + 3 and world.pairs.names() == [
+        pair for pair in C.pairs.names() if "cup" in pair
     ]
     for start in ([0.5, 0.5, 0.5], [-0.5, 1.9, 0.3]):
         for joint, value in zip(ARM, start, strict=True):
@@ -54,7 +54,7 @@ def test_the_shadow_reaches_and_the_arm_stays():
     world.q = q
     assert REACH.violation(world) <= 0
     for joint, twin in joints.items():
-        C.set_joint(joint, world.joint_value(twin))
+        C.set_joint(joint, world.joints.value(twin))
     assert REACH.violation(C) <= 0
 
 

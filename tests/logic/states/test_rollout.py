@@ -78,7 +78,7 @@ def test_a_path_in_pieces_is_one_path():
     whole = logic.rollout(C, path, **options)
     for part in (path[:23], path[23:24], path[24:]):
         last = logic.rollout(C, part, **options)
-        C.states = logic.states_at(last, -1)
+        C.annotations.states = logic.states_at(last, -1)
     for name, state in logic.states_at(whole, -1).items():
         assert repr(state) == repr(logic.states_at(last, -1)[name])
     assert whole["stove"].toggled_on[-1]
@@ -186,7 +186,7 @@ def test_an_oven_is_not_inside_itself_and_holds_what_hangs_on_it():
 def test_a_finger_switches_the_microwave_on():
     C = oven()
     button = C.pose("button")[:3]
-    columns, away = C.coordinates("finger")[:3], np.array([0.11, 0, 0])
+    columns, away = C.joints.coordinates("finger")[:3], np.array([0.11, 0, 0])
     path = np.tile(C.q, (40, 1))
     path[:, columns] = button + away
     path[5:12, columns] = button + 0.9 * away

@@ -108,7 +108,7 @@ def test_truth_and_reason(kind, options, state, truth, sentence):
 def test_floors_are_dusty_above_three_quarters(kind, field, semantics, most):
     C = world(category="floor.n.01")
     for count, truth in ((most, False), (most + 1, True)):
-        C.set_state("thing", **{field: dirt(count)})
+        C.annotations.set_state("thing", **{field: dirt(count)})
         assert kind("thing", semantics=semantics).holds(C) is truth
 
 
