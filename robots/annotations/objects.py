@@ -26,7 +26,7 @@ class ObjectWorld(Protocol):
         """Annotations of all objects."""
 
     def subtree(self, root: str) -> tuple[str, ...]:
-        """Return the names of a frame and of all frames below it."""
+        """Return the names of all frames that move with one, its own first."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ from ..world.argument_parsing import (
     finite_vector,
     parse_body,
     parse_joint,
+    parse_name,
     parse_part,
     parse_pose,
 )
@@ -76,7 +77,7 @@ class FrameAdditions(EditableWorld):
         """
         check_attributes(name, attributes)
         frame = Frame(
-            name,
+            parse_name(name),
             None,
             parse_pose(f"frame {name!r}", position, quaternion, pose),
             parse_joint(

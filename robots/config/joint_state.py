@@ -37,7 +37,7 @@ class JointState(EditableWorld):
         """The state (nq,) that costs of order 0 pull to, and where links may touch.
 
         It is the value of q at definition: 0 in a URDF, the key "home" of an MJCF; set
-        it, e.g. `C.home = C.q`, before `ignore_default_collisions` and KOMO. Locked
+        it, e.g. `C.home = C.q`, before `C.pairs.ignore_default` and KOMO. Locked
         joints keep theirs until they are unlocked. Values must be within the limits.
         """
         return np.array(self._tree.model.kinematics.home)

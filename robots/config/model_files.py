@@ -216,9 +216,9 @@ class ModelFiles(EditableWorld):
 
         Links, joints with limits and mimics, masses and shapes are kept, also those of
         `fit_collisions`; planes, markers and point clouds are left out. Not kept are
-        what may touch and named states, which `write_srdf` writes, the state and the
-        home, objects and other annotations. Locked joints are written as joints that
-        move, with one warning.
+        what may touch and named states, which `C.pairs.write_srdf` writes, the state
+        and the home, objects and other annotations. Locked joints are written as joints
+        that move, with one warning.
 
         Args:
             path: the file, in UTF-8.

@@ -14,7 +14,7 @@ from ..annotations.regions import Region
 from ..annotations.rooms import RoomMap
 from ..typing import FrameName, Frames, MatrixLike, PoseLike, RegionKind, VectorLike
 from ..world.add import add_frame
-from ..world.argument_parsing import parse_pose
+from ..world.argument_parsing import parse_name, parse_pose
 from ..world.frame import Frame
 from .facet import Facet
 
@@ -147,7 +147,9 @@ class WorldAnnotations(Facet):
         """
         camera = Camera(name, vertical_fov, width, height, near, far)
         origin = parse_pose(f"frame {name!r}", position, quaternion, pose)
-        self._tree = add_frame(self._tree, Frame(name, None, origin), parent)
+        self._tree = add_frame(
+            self._tree, Frame(parse_name(name), None, origin), parent
+        )
         self._annotations = self._annotations.with_camera(camera)
         return camera
 

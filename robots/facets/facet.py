@@ -21,7 +21,7 @@ class FacetWorld(Protocol):
         """Let a frame touch the hand that its parent is."""
 
     def object(self, name: str) -> WorldObject:
-        """Return the object of that name."""
+        """Return an object by its name."""
 
 
 class Facet:

@@ -23,11 +23,11 @@ class ViewableWorld(Protocol):
 
     @property
     def frames(self) -> tuple[Frame, ...]:
-        """All frames in order."""
+        """Frames, in the order of `poses`."""
 
     @property
     def frame_names(self) -> tuple[str, ...]:
-        """Names of all frames in order."""
+        """The names of `frames`."""
 
     @property
     def joints(self) -> WorldJoints:
@@ -53,7 +53,7 @@ class ViewableWorld(Protocol):
     def q(self, q: VectorLike) -> None: ...
 
     def copy(self) -> "ViewableWorld":
-        """Return an independent copy."""
+        """Return a world that moves apart from this one."""
 
     def index(self, frame: FrameName | int) -> int:
         """Return the index of a frame; the world: `len(frames)`."""
@@ -62,7 +62,7 @@ class ViewableWorld(Protocol):
         """Return the world pose of a frame."""
 
     def poses(self) -> Float[np.ndarray, "frames 7"]:
-        """Return the world poses of all frames."""
+        """Return the poses of all frames at the state (frames, 7)."""
 
     def set_pose(self, frame: FrameName, pose: PoseLike) -> None:
         """Move a frame."""

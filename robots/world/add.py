@@ -30,8 +30,6 @@ def add_frame(tree: FrameTree, frame: Frame, parent: FrameName | None) -> FrameT
         ConfigError: for a name in use, an unknown parent, and a mimic that fits none.
     """
     name = frame.name
-    if not isinstance(name, str) or not name:
-        raise ConfigError(f"name is {name!r}, expected a string, e.g. 'mug'.")
     if name in tree.model.first_index or name == "world" and tree.frames:
         raise ConfigError(f"A frame {name!r} exists already; choose another name.")
     joint, origin = _joint_and_origin(frame.joint, frame.origin)

@@ -71,6 +71,13 @@ MAX_QUATERNION = 10.0
 """Length of a quaternion up to which it is made a unit one; larger ones are angles."""
 
 
+def parse_name(name: str) -> str:
+    """Return the name of a new frame."""
+    if not isinstance(name, str) or not name:
+        raise ConfigError(f"name is {name!r}, expected a string, e.g. 'mug'.")
+    return name
+
+
 def check_attributes(frame: str, attributes: Iterable[str]) -> None:
     """Raise for metadata that is very likely an argument under another name."""
     for name in attributes:

@@ -48,7 +48,7 @@ class KinematicModel:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Names of all frames in order."""
+        """Name of each frame."""
         return tuple(f.name for f in self.frames)
 
     @cached_property
@@ -401,12 +401,12 @@ class FrameTree:
 
     @property
     def joint_names(self) -> tuple[str, ...]:
-        """Names of the joints that make up q, in order."""
+        """Names of the joints with a value in q, in its order."""
         return tuple(joint.name for joint in self.moving_joints)
 
     @property
     def nq(self) -> int:
-        """Number of coordinates of q."""
+        """Length of q."""
         return self.model.layout.tree.nq
 
     @property
@@ -465,6 +465,6 @@ class FrameTree:
         return frame_quaternions(self.model.kinematics, self.q)
 
     def pose(self, frame: FrameName | int) -> Float[np.ndarray, "7"]:
-        """Return the world pose of a frame, `(px, py, pz, w, x, y, z)`."""
+        """Return where a frame is in the world (7,)."""
         i = self.index(frame)
         return np.concatenate([self.forward_pass.frames.p[i], self.quaternions[i]])
