@@ -218,7 +218,9 @@ class KOMO(PathProblem):
         Args:
             seed: of the random starts.
             starts: number of starts; the best feasible solution is returned. Without
-                costs it is the first feasible one, and further starts are skipped.
+                costs, and where distances or deviations between slices are checked, it
+                is the first feasible one, and further starts are skipped; `solve_all`
+                solves from all.
                 Every second start begins with a larger penalty, for diversity. If no
                 start leads to a certified path, that of `plan` is returned where it
                 meets everything, costs aside.

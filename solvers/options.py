@@ -62,7 +62,7 @@ class Options:
 
 
 class SolverOptions(TypedDict, total=False):
-    """Keywords that solves accept: the fields of `Options` except its tolerances.
+    """Keywords that solves accept: the fields of `Options` but two.
 
     Solves have a `tolerance` parameter, which is `Options.feasibility_tolerance`;
     `Options.tolerance` is a tenth of it.

@@ -8,9 +8,11 @@ import io
 import re
 import sys
 import tokenize
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+import house
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -145,3 +147,17 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+
+def test_extras_that_are_named_exist():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    known = set(extras["project"]["optional-dependencies"])
+    pages = [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]
+    texts = {f: f.read_text("utf-8") for f in (*house.product_files(), *pages)}
+    named = [
+        (f"{file.relative_to(ROOT)}: {extra}", extra)
+        for file, text in texts.items()
+        for extra in re.findall(r"\bextra `(\w+)`", text)
+    ]
+    assert len(named) > 20
+    assert not [place for place, extra in named if extra not in known]

@@ -62,7 +62,7 @@ class ActivitySolution:
         """Sentences on loose objects that do not stay where they are when simulated.
 
         Of a world in which the formula does not hold there are none, nor without MuJoCo
-        (extra `sim`). They are found when they are asked for first.
+        (extra `mujoco`). They are found when they are asked for first.
         """
         if not self.holds:
             return ()

@@ -1,7 +1,6 @@
 """Predicates of objects, places and agents: an exact verdict joined to its relaxation.
 
-The verdict of each predicate is in `logic.exact`, its rows in `logic.relaxed`, in
-modules of the same name.
+The verdict of each predicate is in `logic.exact`, its rows in `logic.relaxed`.
 """
 
 from . import doubts as doubts

@@ -60,7 +60,7 @@ def collision_at_start(spec: ProblemSpec, tolerance: float) -> Iterator[str]:
         demand
         for demand in clearance_demands(spec, tolerance)
         if 0 in demand.objective.slices
-        and not (spec.is_certified and demand.objective.is_avoidance)
+        and not (spec.needs_certificate and demand.objective.is_avoidance)
     ]
     if not demands:
         return
@@ -84,7 +84,7 @@ def collision_at_start(spec: ProblemSpec, tolerance: float) -> Iterator[str]:
 
 def start_within_margins(spec: ProblemSpec) -> Iterator[str]:
     """Yield a sentence if the start is nearer to anything than any path may be."""
-    if not spec.is_certified:
+    if not spec.needs_certificate:
         return
     parts = [part for part in required_distances(spec) if part.segments[0] == 0]
     for part in parts:

@@ -50,7 +50,7 @@ def supports_of(constraint: object, C: Config) -> Iterator[tuple[FrameName, Fram
 def solution_doubts(constraints: Sequence[object], world: Config) -> tuple[str, ...]:
     """Return what is doubtful in a world where all constraints hold.
 
-    Without the libraries that it is found by (extra `sim`) there is none.
+    Without the libraries that it is found by (extra `mujoco`) there is none.
     """
     try:
         doubts = [doubt for c in constraints for doubt in solution_doubts_of(c, world)]

@@ -43,7 +43,7 @@ def check_starts(
 
 def check_constraints(constraints: Any) -> list[Any]:
     """Return constraints after checking their types."""
-    if not isinstance(constraints, list):
+    if not isinstance(constraints, Sequence) or isinstance(constraints, str):
         raise ObjectiveError(
             f"constraints is {constraints!r}, expected a list of predicates,"
             " presets or pairs (Feature, OT)."
@@ -57,7 +57,7 @@ def check_constraints(constraints: Any) -> list[Any]:
                 f"constraints[{k}] is {constraint!r}, expected a predicate, a preset"
                 " or a pair (Feature, OT)."
             )
-    return constraints
+    return list(constraints)
 
 
 def check_region(region: Any) -> SamplingBox:

@@ -76,7 +76,7 @@ class Placement:
 
         With those of the solution, such as of objects that overlap. An object may be on
         another one and yet fall: it is tried in simulation, which takes about a tenth
-        of a second for each object (extra `sim`; none without).
+        of a second for each object (extra `mujoco`; none without).
         """
         if not self.feasible:
             return ()

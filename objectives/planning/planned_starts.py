@@ -43,7 +43,7 @@ def free_start(
         x: its initial path.
         seed: of the detours.
     """
-    if not spec.is_certified or is_on_equations(spec) or not _is_straight(spec, x):
+    if not spec.needs_certificate or is_on_equations(spec) or not _is_straight(spec, x):
         return None
     try:
         return planned_path(spec, x, seed, FIRST_ROUNDS)

@@ -172,7 +172,7 @@ class PathProblem:
             scale: see `Feature`.
             target: see `Feature`. Quaternions of eq and sos are normalised. Those of
                 coordinates that turn without end are met up to full turns, see
-                `Config.periods`; only inequalities count turns.
+                `Config.joints.periods`; only inequalities count turns.
             order: see `Feature`; at most k_order.
             params: of a function of poses, see `Feature` and `set_params`.
             name: for reports.
@@ -228,7 +228,7 @@ class PathProblem:
 
         Args:
             margin: least distance [m].
-            self_margin: of pairs of one robot, see `Config.own_links` [m]; None:
+            self_margin: of pairs of one robot, see `Config.pairs.own_links` [m]; None:
                 `margin`.
             between: whether distances are kept between slices, too.
             allow: pairs that may touch without any margin, and when: two frames or
@@ -293,12 +293,12 @@ class PathProblem:
         acceleration hold at all times, not only in slices.
 
         Args:
-            velocity: largest speed [rad/s, m/s]; None: `Config.max_velocity`, the speed
-                limits of the model.
+            velocity: largest speed [rad/s, m/s]; None: `Config.joints.max_velocity`,
+                the speed limits of the model.
             acceleration: largest acceleration [rad/s², m/s²], for k_order >= 2; None:
-                `Config.max_acceleration`, which URDF 1.2 tells.
+                `Config.joints.max_acceleration`, which URDF 1.2 tells.
             jerk: largest change of acceleration over time [rad/s³, m/s³], from slice to
-                slice, for k_order 3; None: `Config.max_jerk`, as URDF 1.2 tells.
+                slice, for k_order 3; None: `Config.joints.max_jerk`, as URDF 1.2 tells.
             joints: names of joints; empty for all joints.
             times: see `add_objective`.
             scale: of the rows, which are fractions of the limits beyond them.

@@ -109,7 +109,7 @@ class ProblemSpec:
     cache: ProblemCache = field(default_factory=ProblemCache, repr=False)
 
     @property
-    def is_certified(self) -> bool:
+    def needs_certificate(self) -> bool:
         """Whether solutions keep distances between slices, too."""
         return self.avoidance is not None and self.avoidance.between
 
@@ -117,7 +117,7 @@ class ProblemSpec:
     def is_bounded_between(self) -> bool:
         """Whether solutions have to do with what is between slices in any way."""
         has_bounds = any(o.between is not None for o in self.objectives)
-        return self.is_certified or has_bounds
+        return self.needs_certificate or has_bounds
 
     @property
     def num_phases(self) -> int:
@@ -278,7 +278,7 @@ def certify_path(spec: ProblemSpec, x: Float[np.ndarray, "T nq"]) -> Certificate
 
     Without `KOMO.avoid_collisions` nothing is required there, and there is none.
     """
-    if not spec.is_certified:
+    if not spec.needs_certificate:
         return None
     K = mode_sequence(spec).world.tree.model.unnamed_kinematics
     return certify(K, required_distances(spec), whole_path(spec, x))

@@ -586,7 +586,7 @@ class Solution:
     @property
     def _is_kept(self) -> bool:
         """Whether distances between slices are kept, as far as that is required."""
-        if self._record is None or not self._record.spec.is_certified:
+        if self._record is None or not self._record.spec.needs_certificate:
             return True
         certificate = self._record.certificate
         return certificate is not None and certificate.is_kept

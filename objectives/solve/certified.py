@@ -90,7 +90,7 @@ def solve_in_sequence(
     if warm is not None and warm.fits(compiled):
         path, multipliers = warm.path(compiled), warm.multipliers(spec, compiled)
         penalty = warm.penalty(penalty)
-    elif spec.is_certified:
+    elif spec.needs_certificate:
         with _compiling_solver(compiled, path, settings.options):
             planned = free_start(spec, path, settings.seed)
         if planned is not None:
@@ -119,7 +119,7 @@ def solve_in_sequence(
 
 def _compile_check(spec: ProblemSpec) -> None:
     """Begin to compile the check of paths, beside the program of the solver."""
-    if not spec.is_certified:
+    if not spec.needs_certificate:
         return
     _COMPILING.get(mode_sequence(spec), lambda: _started(_check_start, spec))
 
@@ -160,7 +160,7 @@ def _check_start(spec: ProblemSpec) -> None:
 
 def _check(spec: ProblemSpec, end: Result) -> Certificate | None:
     """Return the check of the path at which a solve ended."""
-    if spec.is_certified:
+    if spec.needs_certificate:
         thread = _COMPILING.find(mode_sequence(spec))
         if thread is not None:
             thread.join()
@@ -179,7 +179,7 @@ def _next_path(
     Returns:
         The path, and whether it was found by what it meets, and is not random.
     """
-    if spec.is_certified:
+    if spec.needs_certificate:
         if goals:
             path = goals.pop(0)
             # Detours know nothing of equations on the way.
@@ -202,7 +202,7 @@ def _calls_for_goals(
     end: CertifiedResult,
 ) -> bool:
     """Return whether starts lead to goals: this path or detours miss equations."""
-    if not spec.is_certified:
+    if not spec.needs_certificate:
         return False
     return is_on_equations(spec) or _misses_goals(compiled, settings, end)
 

@@ -243,7 +243,7 @@ def _planned(
 
 def _is_hopeless(spec: ProblemSpec, solution: Solution) -> bool:
     """Return whether a solve failed, and no start can do better for certain."""
-    is_failed = spec.is_certified and not solution.feasible
+    is_failed = spec.needs_certificate and not solution.feasible
     return is_failed and any(True for _ in causes_for_any_start(spec))
 
 

@@ -121,7 +121,7 @@ def why_not_planned(spec: ProblemSpec) -> str:
                 f"plan() is for paths without {what}, and this problem has"
                 f" {len(parts)}: call solve()."
             )
-    if not spec.is_certified:
+    if not spec.needs_certificate:
         return (
             "plan() is for paths that keep distances between slices, and this problem"
             " asks for none: call avoid_collisions() first, on a path with k_order of 1"

@@ -57,7 +57,7 @@ def run_solve(options: Namespace) -> bool:
         return _report_result(result, options.json, options.npz)
     komo, solution = solve_path(problem)
     clearance = None
-    if komo.spec.is_certified:
+    if komo.spec.needs_certificate:
         found = solution.clearance(search_range(komo.spec))
         clearance = clearance_line(komo.spec, found)
     result = output.summarize_path(problem, solution, clearance)

@@ -84,7 +84,7 @@ def check_path(problem: ProblemFile, file: Path) -> CommandResult:
         checks += [] if limits is None else [limits]
     checks.append(_check_collisions(loaded, komo, solution))
     line = None
-    if spec.is_certified:
+    if spec.needs_certificate:
         check, line = _check_distances(played)
         checks.append(check)
     predicates = _check_predicates(problem, solution)

@@ -1,4 +1,4 @@
-"""Names of `Config` before its facets had them; they work until the next release."""
+"""Names of `Config` before its facets had them; they work for one more release."""
 
 import warnings
 from typing import TYPE_CHECKING, Any

@@ -90,17 +90,21 @@ class CollisionFilter:
         return replace(self, held=held)
 
     def reindexed(self, new_index: Mapping[int, int]) -> "CollisionFilter":
-        """Return the filter after frames were removed.
+        """Return the filter after frames were removed or reordered.
 
         Args:
             new_index: new indices of the remaining frames by their old ones.
         """
 
         def moved(pairs: Iterable[FramePair]) -> dict[FramePair, FramePair]:
+            remaining = [p for p in pairs if p[0] in new_index and p[1] in new_index]
+            # The lower index of a pair stands first, also after a change of order.
             return {
-                (a, b): (new_index[a], new_index[b])
-                for a, b in pairs
-                if a in new_index and b in new_index
+                (a, b): (
+                    min(new_index[a], new_index[b]),
+                    max(new_index[a], new_index[b]),
+                )
+                for a, b in remaining
             }
 
         return CollisionFilter(
@@ -110,6 +114,7 @@ class CollisionFilter:
                 for root, pairs in self.held.items()
                 if root in new_index
             },
+            frozenset(moved(self.reserved).values()),
         )
 
     def with_copies(self, copy_index: Mapping[int, int]) -> "CollisionFilter":

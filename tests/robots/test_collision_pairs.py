@@ -591,3 +591,18 @@ def test_mjcf_by_hand(tmp_path):
     assert len(C.pairs.names()) == 6
     C.restore_collisions("xm", "xc")
     assert ("xm", "xc") in C.pairs.names()
+
+
+# -- order of frames -------------------------------------------------------------------
+
+
+def test_an_order_of_frames_keeps_what_may_touch():
+    C = pw.Config()
+    for name in ("a", "b", "c"):
+        C.add_frame(name, joint="transX", shape=pw.Sphere(0.1))
+    C.ignore_collisions("a", "b")
+    C.pairs.reserve([(0, 2)])
+    C.reorder(["c", "b", "a"])
+    assert {*map(frozenset, C.pairs.names())} == {frozenset("ac"), frozenset("bc")}
+    places, _ = C.pairs.places()
+    assert (0, 2) in {*map(tuple, places.tolist())}
