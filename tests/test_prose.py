@@ -159,5 +159,5 @@ def test_extras_that_are_named_exist():
         for file, text in texts.items()
         for extra in re.findall(r"\bextra `(\w+)`", text)
     ]
-    assert len(named) > 20
+    assert len(named) > 10
     assert not [place for place, extra in named if extra not in known]
