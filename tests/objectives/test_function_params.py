@@ -98,6 +98,17 @@ def test_paths_are_differentiable_by_params():
     )
 
 
+def test_params_are_given_to_objectives_too():
+    komo, _ = problem(weights(1))
+    other, _ = problem(weights(1))
+    other.spec = problem_without_cost(other)
+    cost = other.add_objective([0.5, 1.0], network, ["tip"], OT.sos, params=weights(0))
+    other.set_params(cost, weights(1))
+    np.testing.assert_array_equal(solved(other), solved(komo))
+    with pytest.raises(ObjectiveError, match="target, order and params"):
+        other.add_objective([1.0], cost.feature, params=weights(0))
+
+
 def test_params_of_what_has_none():
     komo, constraint = problem(None)
     with pytest.raises(pw.FeatureError, match="has no params"):
