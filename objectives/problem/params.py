@@ -15,8 +15,13 @@ from ..terms.objective import Objective, ObjectiveError
 from .spec import ProblemSpec
 
 
-def objective_index(spec: ProblemSpec, objective: Objective) -> int:
+def objective_index(spec: ProblemSpec, objective: Objective, argument: str) -> int:
     """Return the index of an objective among those of a problem.
+
+    Args:
+        spec: the problem.
+        objective: as `add_objective` returned it.
+        argument: name of the argument that it was given as, for messages.
 
     Raises:
         ObjectiveError: for an objective of another problem.
@@ -25,14 +30,14 @@ def objective_index(spec: ProblemSpec, objective: Objective) -> int:
         if known is objective or known.source is objective:
             return i
     raise ObjectiveError(
-        f"{objective!r} is not one of this problem's objectives, as add_objective"
-        " returned them."
+        f"{argument} is {objective!r}, expected one of this problem's objectives: use"
+        " what add_objective returned."
     )
 
 
 def with_params(spec: ProblemSpec, objective: Objective, params: PyTree) -> ProblemSpec:
     """Return a problem in which the function of an objective has other params."""
-    index = objective_index(spec, objective)
+    index = objective_index(spec, objective, "objective")
     old = spec.objectives[index]
     feature = old.feature.with_params(params)
     new = replace(old, feature=feature, source=old.source or old)

@@ -94,7 +94,7 @@ def _data_rates(
 ) -> tuple[ChainData, list[ChainData]]:
     """Return the leaves of the data that vary, and their rate by each parameter."""
     if isinstance(wrt, Objective):
-        parts = record.locations[objective_index(record.spec, wrt)]
+        parts = record.locations[objective_index(record.spec, wrt, "wrt")]
         units = np.eye(record.data.batches[parts[0].batch].target.shape[-1])
         zeros = jax.tree.map(jnp.zeros_like, record.data)
         varied = with_target(record.data, parts, None)

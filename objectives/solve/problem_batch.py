@@ -197,9 +197,11 @@ def _set_targets(
     count = len(specs)
     data_leaves = jax.tree.leaves(compiled.data)
     for objective, values in targets.items():
+        parts = compiled.locations[
+            objective_index(specs[0], objective, "a key of targets")
+        ]
         label = f"targets of {objective.name}"
         goals = float_array(label, values, "numbers (problems, D)", ObjectiveError)
-        parts = compiled.locations[objective_index(specs[0], objective)]
         D = compiled.data.batches[parts[0].batch].target.shape[-1]
         goals = goals[:, None] if goals.ndim == 1 else goals
         if count == 1:
@@ -233,7 +235,7 @@ def _set_params(
     """Write the params of each problem into the arrays; return how many there are."""
     data_leaves = jax.tree.leaves(compiled.data)
     for objective, tree in params.items():
-        index = objective_index(spec, objective)
+        index = objective_index(spec, objective, "a key of params")
         known = spec.objectives[index].feature.function_params
         number, values = known.stacked(f"params of {objective.name}", tree)
         count = number if count == 1 else count

@@ -42,7 +42,7 @@ def target_dim(spec: ProblemSpec, wrt: Objective) -> int:
     """
     spec = resolve_alternatives(spec)[0]
     _, data, locations = compile_chain(spec)
-    part = locations[objective_index(spec, wrt)][0]
+    part = locations[objective_index(spec, wrt, "wrt")][0]
     return int(data.batches[part.batch].target.shape[-1])
 
 
@@ -51,7 +51,7 @@ def target_function(
 ) -> TargetFunctionWithStatus:
     """Return the path and its status as a function of a target; see `KOMO.function`."""
     _, data, locations = compile_chain(spec)
-    parts = locations[objective_index(spec, wrt)]
+    parts = locations[objective_index(spec, wrt, "wrt")]
     phi = wrt.feature
     dtype, D = data.prefix.dtype, data.batches[parts[0].batch].target.shape[-1]
     solve = _solve_function(spec, settings)
@@ -74,7 +74,7 @@ def params_function(
 ) -> ParamsFunctionWithStatus:
     """Return the path and its status as a function of params; see `KOMO.function`."""
     _, data, locations = compile_chain(spec)
-    index = objective_index(spec, wrt)
+    index = objective_index(spec, wrt, "wrt")
     solve, params = _solve_function(spec, settings), wrt.feature.function_params
 
     def path_and_status(tree: PyTree) -> PathAndStatus:
