@@ -141,11 +141,10 @@ class Symbol(ABC):
         """Whether the symbol has params that depend on constant poses of frames."""
         return self.params is not None and self.reads_origins
 
-    @abstractmethod
     def resolve_in(
         self, C: Config, frames: Sequence[str], order: int, options: Mapping[str, Any]
     ) -> Resolved:
-        """Return what is evaluated in a world.
+        """Return what is evaluated in a world: here the symbol on its frames.
 
         Args:
             C: the world.
@@ -153,6 +152,8 @@ class Symbol(ABC):
             order: of the feature.
             options: all of them, with the user's values.
         """
+        indices = np.array([C.index(name) for name in frames], int)
+        return Resolved(self, indices, self._arrays(C, frames, options))
 
     @abstractmethod
     def evaluate(

@@ -49,13 +49,6 @@ class PoseSymbol(Symbol):
     """The feature before a built-in projection, used when scale or target have its
     dimension."""
 
-    def resolve_in(
-        self, C: Config, frames: Sequence[str], order: int, options: Mapping[str, Any]
-    ) -> Resolved:
-        """Return the symbol with the indices of its frames."""
-        indices = np.array([C.index(name) for name in frames], int)
-        return Resolved(self, indices, self._arrays(C, frames, options))
-
     def evaluate(
         self, x: FeatureInputs, params: TracedArrays, K: Kinematics | None
     ) -> jax.Array:
@@ -168,13 +161,6 @@ class StackSymbol(Symbol):
     pair_sum: PairSumParams | None = None
     """For a symbol with `value_and_wrenches` and without smoothing: the types of its
     pairs, and a function from its params to those of `sum_near_pairs`."""
-
-    def resolve_in(
-        self, C: Config, frames: Sequence[str], order: int, options: Mapping[str, Any]
-    ) -> Resolved:
-        """Return the symbol with the indices of its frames."""
-        indices = np.array([C.index(name) for name in frames], int)
-        return Resolved(self, indices, self._arrays(C, frames, options))
 
     def evaluate(
         self, x: FeatureInputs, params: TracedArrays, K: Kinematics | None

@@ -21,9 +21,11 @@ COST_FACTOR = 3.0
 """Smallest ratio of the initial penalty and the cost of motion. Higher values keep
 paths out of obstacles, lower ones reach lower costs."""
 ALTERNATE_PENALTY = 10.0
+"""Smallest initial penalty of every second start [1], large enough for paths of any
+number of slices. Higher values lose low costs, lower ones resemble the first start."""
 ALTERNATE_COST_FACTOR = 3200.0
-"""The same two numbers for every second start, whose penalty is large enough for paths
-of any number of slices."""
+"""Smallest ratio of that penalty and the cost of motion. Higher values hold constraints
+sooner."""
 MAX_MOTION_COST = 1e8
 """Upper bound of the cost of motion from which penalties are computed."""
 CONTACT_FORCE_OPTIONS = {"mu": 10.0, "mu_factor": 8.0, "max_step": 0.05}
