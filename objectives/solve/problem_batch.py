@@ -233,6 +233,11 @@ def _set_params(
     count: int,
 ) -> int:
     """Write the params of each problem into the arrays; return how many there are."""
+    if not isinstance(params, Mapping):
+        raise ObjectiveError(
+            f"params is {params!r}, expected a mapping of objectives, as add_objective"
+            " returned them, to the params of all problems."
+        )
     data_leaves = jax.tree.leaves(compiled.data)
     for objective, tree in params.items():
         index = objective_index(spec, objective, "a key of params")

@@ -121,6 +121,10 @@ def test_params_of_what_has_none():
         match="objective is .* expected one of this problem's objectives",
     ):
         komo.set_params(cost, weights(0))
+    with pytest.raises(ObjectiveError, match="expected a mapping of objectives"):
+        other.solve_batch(params=[weights(0)], progress=False)
+    with pytest.raises(ObjectiveError, match="a key of params is 'cost'"):
+        other.solve_batch(params={"cost": weights(0)}, progress=False)
     uneven = {**weights(0), "in": np.ones((3, 6, 3))}
     with pytest.raises(pw.FeatureError, match="expected"):
         other.solve_batch(params={cost: uneven}, progress=False)
