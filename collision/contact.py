@@ -34,8 +34,9 @@ from .vec3_array import Matrix, Scalars, Vectors, dot, pairs_last, rotate, rotat
 CORE_ORDER = (Segment, Box, BoxPlusEllipsoid, Hull, HalfSpace)
 """Types of cores; the body of a pair whose type comes first is computed as A."""
 
-MAX_PAIRS_PER_CHUNK = 1024
-"""Number of pairs computed at a time on CPUs, so that intermediates fit the cache."""
+MAX_PAIRS_PER_CHUNK = 32
+"""Number of pairs computed at a time on CPUs. More vectorise better, but all wait for
+the one that takes the most steps, and intermediates leave the cache."""
 CHUNK_SIZE = 16
 """Number of pairs nearer than a cutoff computed at a time on CPUs."""
 

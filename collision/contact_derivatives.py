@@ -128,9 +128,7 @@ def _core_growth(core: Core, d: Core, m: Vectors, x: Vectors) -> Vectors:
     """Return the change of the core's point x, extreme along m, with core sizes."""
     m, x = jax.lax.stop_gradient((m, x))
     if isinstance(core, Hull) and isinstance(d, Hull):
-        weights = jax.lax.stop_gradient(
-            _vertex_weights(pairs_last(core.vertices), m, x)
-        )
+        weights = jax.lax.stop_gradient(vertex_weights(pairs_last(core.vertices), m, x))
         return jnp.sum(weights[:, None] * pairs_last(d.vertices), 0)
     growth: Vectors = jax.jvp(lambda c: support_point(c, m), (core,), (d,))[1]
     return growth
@@ -145,7 +143,7 @@ def _flat_tilt(
     m, x = _to_core_frame(side, outward, point)
     E = rotate_back(side.R, E)
     vertices = pairs_last(side.core.vertices)
-    weights = jax.lax.stop_gradient(_vertex_weights(vertices, m, x))
+    weights = jax.lax.stop_gradient(vertex_weights(vertices, m, x))
     rise = dot(pairs_last(side.d.core.vertices), jax.lax.stop_gradient(m))
     rise = rise - jnp.sum(weights * rise, 0)
     # least squares: the plane through the face's vertices as they rise along m
@@ -168,7 +166,7 @@ def _extreme_vertices(vertices: Array, m: Vectors) -> Array:
     return along >= jnp.max(along, 0) - _flat_cosine(m.dtype) * extent
 
 
-def _vertex_weights(vertices: Array, m: Vectors, x: Vectors) -> Array:
+def vertex_weights(vertices: Array, m: Vectors, x: Vectors) -> Array:
     """Return weights of the vertices extreme along m, whose weighted mean is x.
 
     They are those of least norm: x is linear in the vertices with weights that sum to

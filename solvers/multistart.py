@@ -29,6 +29,7 @@ from posewise.compilation.packed_pytree import (
 )
 from posewise.compilation.sharding import put_sharded, shard_lanes
 from posewise.compilation.single_kernel import is_cpu_backend
+from posewise.compilation.threads import count_cores
 
 from .augmented_lagrangian import Result, resume
 from .chain_problem import ChainProblem
@@ -47,7 +48,7 @@ from .memo import Memo
 from .options import Number, Options
 from .state import SolverState
 from .status import Status
-from .workers import count_cores, run_workers
+from .workers import run_workers
 
 ITERATIONS_PER_ROUND = 8
 """Number of iterations between two refills of lanes. More of them cost fewer calls, but

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from posewise.compilation.threads import count_cores
 from posewise.solvers import Result, Status
 from posewise.solvers.lane_schedule import IDLE_LANE, LaneSchedule, StartQueue
-from posewise.solvers.workers import count_cores, run_workers
+from posewise.solvers.workers import run_workers
 
 RUNNING, GOOD, BAD = Status.INTERRUPTED, Status.CONVERGED, Status.INFEASIBLE
 

@@ -1,0 +1,272 @@
+"""Signed distances of many pairs of frames, as one function of a configuration."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float, Int
+
+from posewise.collision import Contact
+from posewise.robots.config import Config
+from posewise.robots.contact.body_table import solid_frame
+from posewise.robots.kinematics.forward import (
+    Kinematics,
+    fold_dofs,
+    forward_pass_nodes,
+)
+from posewise.robots.kinematics.manifold import tangent_to_coordinates
+from posewise.robots.typing import Array, FrameName
+from posewise.robots.validation import float_array
+
+from .bound_feature import cast_floating
+from .errors import FeatureError
+from .pair_types import PairTypes
+from .pairs.distance_derivatives import frame_distances
+from .pairs.frame_contacts import (
+    FrameContacts,
+    Indices,
+    Shapes,
+    complete_shapes,
+    frame_contacts,
+    is_traced,
+)
+from .pairs.tables import MIN_WORLD_SIZE, on_nodes, pad_rows, table_of_frames
+
+
+@dataclass(frozen=True, eq=False)
+class PairDistances:
+    """Signed distances of pairs of frames [m], as a function of a configuration.
+
+    It is made by `distances`, and maps (*batch, nq) to (*batch, pairs). It works under
+    `jit`, `vmap`, `jvp`, `grad`, `jacfwd` and `jacrev`, by the configuration and by
+    `shapes`; derivatives are exact almost everywhere, those of one side at kinks.
+    Second derivatives are refused with a `FeatureError`. It is a pytree: as an argument
+    of a function under `jit` its world is data.
+    """
+
+    pairs: tuple[tuple[str, str], ...]
+    """Names of the frames of each pair."""
+    frames: tuple[str, ...]
+    """Name of the frame of each body in `shapes`; rows after these are unused."""
+    shapes: Shapes
+    """Sizes of the bodies, and their poses on their frames."""
+    cutoff: Float[Array, ""]
+    """Distance above which pairs are not measured [m]."""
+    types: PairTypes = field(repr=False)
+    kinematics: Kinematics = field(repr=False)
+    table: Indices = field(repr=False)
+
+    def __call__(
+        self, q: Float[Array, "*batch nq"], shapes: Shapes | None = None
+    ) -> Float[jax.Array, "*batch pairs"]:
+        """Return the signed distances, negative in penetration, at most the cutoff.
+
+        Args:
+            q: configurations.
+            shapes: of the bodies, instead of those of the world.
+        """
+        poses = self._at(q, shapes)
+        return self._shaped(poses.distances(), np.shape(q))
+
+    def contacts(
+        self, q: Float[Array, "*batch nq"], shapes: Shapes | None = None
+    ) -> Contact:
+        """Return distances with witness points and normals, without derivatives.
+
+        Points are in the world; the normal points from the second frame to the first,
+        and is zero beyond the cutoff. For arguments see `__call__`.
+        """
+        out = self._at(q, shapes).contacts()
+        return Contact(*(self._shaped(x, np.shape(q)) for x in out[:4]))
+
+    def value_and_jacobian(
+        self, q: Float[Array, "*batch nq"], shapes: Shapes | None = None
+    ) -> tuple[Float[jax.Array, "*batch pairs"], Float[jax.Array, "*batch pairs nq"]]:
+        """Return distances and their derivatives by q, from the witness points at hand.
+
+        For arguments see `__call__`.
+        """
+        poses, shape = self._at(q, shapes), np.shape(q)
+        contacts, rows = poses.contacts(), jnp.reshape(q, (-1, shape[-1]))
+        ends = poses.table["ends"]
+        J = _JACOBIAN(self.kinematics, contacts, poses.twists, ends, rows)
+        return self._shaped(contacts.distance, shape), self._shaped(J, shape)
+
+    def bodies(self, frame: FrameName) -> Int[np.ndarray, " rows"]:
+        """Return the rows of `shapes` that are bodies of a frame.
+
+        Raises:
+            FeatureError: for a frame that is in none of the pairs.
+        """
+        rows = np.flatnonzero([name == frame for name in self.frames])
+        if not len(rows):
+            raise FeatureError(
+                f"frame is {frame!r}, expected one of the pairs:"
+                f" {sorted(set(self.frames))}."
+            )
+        return rows
+
+    def with_shapes(self, shapes: Shapes) -> "PairDistances":
+        """Return the distances of bodies with other sizes or poses."""
+        return replace(self, shapes=shapes)
+
+    def _at(self, q: Any, shapes: Shapes | None) -> "_Poses":
+        """Return poses at configurations, after checks."""
+        shapes = self.shapes if shapes is None else shapes
+        arrays = q, shapes, self.kinematics, self.table, self.cutoff
+        # Single evaluations outside of traced functions compile no kinematics.
+        xp: Any = jnp if is_traced(arrays) else np
+        if xp is jnp:
+            q = jnp.asarray(q)
+        else:
+            q = float_array("q", q, "configurations (*batch, nq)", FeatureError)
+            q = q.astype(jnp.result_type(float))
+        if not q.shape or q.shape[-1] != self.kinematics.nq:
+            raise FeatureError(
+                f"q has shape {q.shape}, expected (*batch, {self.kinematics.nq}): one"
+                " configuration, or any number of them along leading axes."
+            )
+        return _Poses.of(self.types, q, *jax.tree.map(xp.asarray, arrays[1:]))
+
+    def _shaped(self, x: Array, q_shape: tuple[int, ...]) -> jax.Array:
+        count = len(self.pairs)
+        return jnp.asarray(x[:, :count]).reshape(*q_shape[:-1], count, *x.shape[2:])
+
+
+jax.tree_util.register_dataclass(
+    PairDistances,
+    data_fields=("shapes", "cutoff", "kinematics", "table"),
+    meta_fields=("pairs", "frames", "types"),
+)
+
+
+def distances(
+    C: Config,
+    pairs: Iterable[tuple[FrameName, FrameName]] | None = None,
+    *,
+    cutoff: float = np.inf,
+) -> PairDistances:
+    """Return the signed distances of pairs of frames as one function of q.
+
+    A frame with several shapes counts as their union. One program serves all kinds of
+    pairs of a robot, and any number of them up to a class of capacity.
+
+    Args:
+        C: the world, as it is now.
+        pairs: names of the frames; None: those that may collide, `C.pairs.names()`.
+        cutoff: distances above it are not measured, and are the cutoff, with a
+            derivative of zero [m].
+
+    Raises:
+        ConfigError: for an unknown frame, or one without a shape for collision.
+        FeatureError: for no pairs, or a cutoff that is no distance.
+
+    >>> import posewise as pw
+    >>> C = pw.Config()
+    >>> _ = C.add_frame("wall", shape=pw.Box([0.2, 2, 2]))
+    >>> _ = C.add_frame("ball", shape=pw.Sphere(0.1), joint="tx")
+    >>> measure = pw.distances(C, [("ball", "wall")])
+    >>> measure([[1.0], [2.0]]).round(6).tolist()
+    [[0.8], [1.8]]
+    """
+    if not cutoff > 0:
+        raise FeatureError(f"cutoff is {cutoff!r}, expected a distance in metres, > 0.")
+    named = C.pairs.names() if pairs is None else [(str(a), str(b)) for a, b in pairs]
+    if not named:
+        raise FeatureError(
+            "pairs is empty, expected pairs of names of frames: without an argument"
+            " they are those that may collide, see C.pairs.names()."
+        )
+    indices = np.array([[C.index(name) for name in pair] for pair in named])
+    frames = C.frames
+    for i in np.unique(indices).tolist():
+        solid_frame(frames, i)
+    table = table_of_frames(frames, indices, np.zeros(len(named)))
+    missing = np.setdiff1d(np.arange(len(named)), table.pairs.pair)
+    if len(missing):
+        raise FeatureError(
+            f"pairs {[named[i] for i in missing.tolist()]}: two half-spaces have no"
+            " distance."
+        )
+    K = C.kinematics().for_programs()
+    types, arrays = table.arrays(("distances", K.tree), MIN_WORLD_SIZE)
+    bodies = table.pairs.bodies
+    rank = pad_rows(bodies.rank, len(arrays["radius"]), 0)
+    body_of_hull = np.zeros(len(arrays["vertices"]), int)
+    rows = np.flatnonzero(bodies.hull >= 0)
+    body_of_hull[bodies.hull[rows]] = rows
+    vertices = arrays["vertices"]
+    is_copy = (vertices == vertices[:, :1]).all(-1) & (np.arange(vertices.shape[1]) > 0)
+    shapes = Shapes(
+        arrays.pop("body_pose"),
+        *(arrays.pop(name) for name in ("half", "radii", "radius", "vertices")),
+    )
+    del arrays["core_radius"]
+    return PairDistances(
+        pairs=tuple(named),
+        frames=tuple(frames[i].name for i in bodies.frame.tolist()),
+        shapes=shapes,
+        cutoff=np.array(float(cutoff)),
+        types=types,
+        kinematics=K,
+        table=arrays | {"rank": rank, "body_of_hull": body_of_hull, "is_copy": is_copy},
+    )
+
+
+class _Poses(NamedTuple):
+    """Poses of what carries bodies at configurations, and the bodies on them."""
+
+    types: PairTypes
+    R: Array
+    p: Array
+    twists: Array
+    shapes: Shapes
+    table: Indices
+    cutoff: Array
+
+    @classmethod
+    def of(
+        cls,
+        types: PairTypes,
+        q: Float[Array, "rows nq"],
+        shapes: Shapes,
+        K: Kinematics,
+        table: Indices,
+        cutoff: Float[Array, ""],
+    ) -> "_Poses":
+        """Return the poses of all rows."""
+        (R, p), twists = forward_pass_nodes(K, q.reshape(-1, K.nq))
+        shapes = Shapes(*(cast_floating(x, q.dtype) for x in shapes))
+        shapes = complete_shapes(shapes, table)
+        table = on_nodes(K, table | {"body_pose": shapes.pose})
+        shapes = shapes._replace(pose=cast_floating(table.pop("body_pose"), q.dtype))
+        return cls(types, R, p, twists, shapes, table, cutoff)
+
+    def distances(self) -> jax.Array:
+        return frame_distances(*self._arguments())
+
+    def contacts(self) -> FrameContacts:
+        return frame_contacts(*self._arguments())
+
+    def _arguments(self) -> tuple[Any, ...]:
+        return (self.types, self.R, self.p, self.shapes, self.table, self.cutoff)
+
+
+def _jacobian_of_rows(
+    K: Kinematics, contacts: FrameContacts, twists: Array, ends: Array, q: Array
+) -> jax.Array:
+    """Return derivatives of the distances by q (rows, ends, nq)."""
+    # A twist (v, ω) of the first frame changes the distance by n·v + (p_a × n)·ω, and
+    # one of the second frame by the opposite: pairs that move together keep it.
+    moment = jnp.cross(contacts.point_a, contacts.normal)
+    wrench = jnp.concatenate([contacts.normal, moment], -1)
+    moves = jnp.asarray(K.tree.node_dof_mask)[ends].astype(q.dtype)
+    by_dof: Any = sum(wrench[..., k, None] * twists[:, None, :, k] for k in range(6))
+    J = fold_dofs(K, by_dof * (moves[:, 0] - moves[:, 1]))
+    return tangent_to_coordinates(K.tree, q[:, None], J)
+
+
+_JACOBIAN = jax.jit(_jacobian_of_rows)

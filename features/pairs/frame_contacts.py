@@ -1,0 +1,249 @@
+"""Contacts of all pairs of frames in many rows.
+
+The loop over pairs is that of sums over near pairs, see `near_pairs`, so that the size
+of the program does not grow with the number of pairs.
+"""
+
+import math
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.custom_batching import custom_vmap
+from jaxtyping import Float, Int, PyTree
+
+from posewise.collision import Body, Box, box_as_hull, contact
+from posewise.compilation.arrays import Array
+from posewise.compilation.compaction import scatter_min
+from posewise.compilation.program import compile_program
+from posewise.compilation.threads import map_rows
+from posewise.robots.contact.body_table import (
+    HULL_RANK,
+    PLANE_RANK,
+)
+
+from ..errors import FeatureError
+from ..pair_types import PairTypes
+from .near_pairs import PairBatch, PairLocation
+from .sources import PairSource, flatten_axes
+
+_CORNER_SIGNS = np.asarray(box_as_hull(Box(np.ones(3)), 8).vertices)
+"""Signs of the coordinates of the corners of boxes (8, 3)."""
+Indices = dict[str, Int[Array, "..."]]
+"""The arrays of a `FramePairTable` that no derivative is taken by; besides, the "rank"
+of each body, the "body_of_hull", and "is_copy" of each vertex."""
+
+
+NUM_COLUMNS = 11
+"""Number of columns of an entry of a pair of frames, see `_COLUMNS`."""
+_COLUMNS = (0, slice(1, 4), slice(4, 7), slice(7, 10), 10)
+"""Columns of distance, points, normal, and index of the nearest pair of bodies."""
+
+
+class Shapes(NamedTuple):
+    """Sizes of bodies, and their poses on what carries them."""
+
+    pose: Float[Array, "bodies 3 4"]
+    """Orientation and position."""
+    half: Float[Array, "bodies 3"]
+    """Half sizes of boxes; of hulls those of the box around them [m]."""
+    radii: Float[Array, "bodies 3"]
+    """Radii of ellipsoids, zero for others [m]."""
+    radius: Float[Array, " bodies"]
+    """Radius by which each core is inflated [m]."""
+    vertices: Float[Array, "hulls vertices 3"]
+
+
+def complete_shapes(shapes: Shapes, table: Indices) -> Shapes:
+    """Return shapes with what follows from others: corners of boxes, boxes of hulls.
+
+    A box beside a hull is measured as the hull of its corners.
+    """
+    corners = _CORNER_SIGNS[np.minimum(np.arange(shapes.vertices.shape[1]), 7)]
+    body = table["body_of_hull"]
+    of_boxes = corners.astype(shapes.half.dtype) * shapes.half[body][:, None]
+    is_box = table["rank"][body] == 0
+    xp = shapes.half.__array_namespace__()
+    vertices = xp.where(is_box[:, None, None], of_boxes, shapes.vertices)
+    # Copies of the first vertex, which fill up hulls, move along with it.
+    vertices = xp.where(table["is_copy"][..., None], vertices[:, :1], vertices)
+    half = shapes.half
+    if len(vertices):
+        around = xp.max(xp.abs(vertices), axis=1)[table["hull"]]
+        half = xp.where((table["rank"] == HULL_RANK)[:, None], around, half)
+    return shapes._replace(vertices=vertices, half=half)
+
+
+def _core_radii(shapes: Shapes, table: Indices) -> jax.Array:
+    """Return radii of the balls about the origin that enclose cores [m]."""
+    radius = jnp.sqrt(jnp.sum(shapes.half**2, -1)) + shapes.radii.max(-1)
+    return jnp.where(table["rank"] == PLANE_RANK, jnp.inf, radius)
+
+
+class FrameContacts(NamedTuple):
+    """Contacts of the nearest bodies of pairs of frames."""
+
+    distance: Float[jax.Array, "rows ends"]
+    """Signed distance [m], at most the cutoff."""
+    point_a: Float[jax.Array, "rows ends 3"]
+    """Witness point on the first frame's body, in the world [m]."""
+    point_b: Float[jax.Array, "rows ends 3"]
+    normal: Float[jax.Array, "rows ends 3"]
+    """Unit vector from the second body to the first; zero beyond the cutoff."""
+    pair: Int[jax.Array, "rows ends"]
+    """Index of the nearest pair of bodies."""
+
+
+def frame_contacts(
+    types: PairTypes,
+    R: Float[Array, "rows nodes 3 3"],
+    p: Float[Array, "rows nodes 3"],
+    shapes: Shapes,
+    table: Indices,
+    cutoff: Float[Array, ""],
+) -> FrameContacts:
+    """Return contacts of pairs of frames, without derivatives.
+
+    Outside of traced functions a compiled program measures them, part by part.
+
+    Args:
+        types: of the pairs; static.
+        R: rotations of what carries the bodies.
+        p: positions [m].
+        shapes: of the bodies, see `complete_shapes`.
+        table: which bodies there are, on what, and which pairs of them.
+        cutoff: distance above which pairs are not measured [m].
+    """
+    arrays = R, p, shapes, table, cutoff
+    if is_traced(arrays):
+        entries = _without_derivatives(types, *arrays)
+    else:
+        # The primal values of `jax.jacrev` outside of `jit` are at hand, too.
+        with jax.ensure_compile_time_eval():
+            entries = _measure(types, *arrays)
+    d, a, b, n, pair = (entries[..., k] for k in _COLUMNS)
+    return FrameContacts(d, a, b, n, pair.astype(np.int32))
+
+
+def is_traced(arrays: PyTree) -> bool:
+    """Whether some arrays are those of a function that is being traced."""
+    return any(isinstance(x, jax.core.Tracer) for x in jax.tree.leaves(arrays))
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _without_derivatives(types: PairTypes, *arrays: Any) -> jax.Array:
+    entries: jax.Array = _measure(types, *arrays)
+    return entries
+
+
+@_without_derivatives.defjvp
+def _refuse_derivatives(types: PairTypes, primals: Any, tangents: Any) -> Any:
+    raise FeatureError(
+        "Distances of many pairs have first derivatives. Their second derivatives, and"
+        " those of witness points and normals, are not computed: use FS.distance,"
+        " FS.pairCollision_vector and the like, pair by pair."
+    )
+
+
+def _measure(
+    types: PairTypes, R: Any, p: Any, shapes: Shapes, table: Any, cutoff: Any
+) -> Any:
+    """Return entries (*batch, rows, ends, 11): distance, points, normal, pair.
+
+    Shapes have all axes of the batch, or none of them; so has the cutoff.
+    """
+    arrays = R, p, shapes, table, cutoff
+    if is_traced(arrays):
+        return _batched_measure(types)(*arrays)
+    if np.ndim(shapes.radius) > 1 or np.ndim(cutoff):
+        return _PROGRAM(types, *arrays)
+    batch = p.shape[:-2]
+    R, p = (np.asarray(x).reshape(-1, *x.shape[len(batch) :]) for x in (R, p))
+    entries = map_rows(lambda *rows: _PROGRAM(types, *rows, *arrays[2:]), R, p)
+    return entries.reshape(*batch, *entries.shape[1:])
+
+
+@lru_cache(maxsize=256)
+def _batched_measure(types: PairTypes) -> Any:
+    """Return `_measure` for traced arrays."""
+
+    # By default, vmap would run the loops for as long as any instance needs, with all
+    # instances in each pass.
+    @custom_vmap
+    def measure(*arrays: Any) -> jax.Array:
+        return _measure_rows(types, *arrays)
+
+    @measure.def_vmap
+    def add_batch_axis(size: int, is_batched: Any, *args: Any) -> Any:
+        def broadcast(x: Any, has_axis: bool) -> Any:
+            return x if has_axis else jnp.broadcast_to(x, (size, *jnp.shape(x)))
+
+        R, p, shapes, table, cutoff = args
+        R_has, p_has, shapes_have, table_has, cutoff_has = is_batched
+        if any(jax.tree.leaves(table_has)):
+            raise FeatureError("Tables of pairs are the same for all of a batch.")
+        R, p = broadcast(R, R_has), broadcast(p, p_has)
+        if any(shapes_have) or shapes.radius.ndim > 1:
+            shapes = jax.tree.map(broadcast, shapes, shapes_have)
+        if cutoff_has or jnp.ndim(cutoff):
+            cutoff = broadcast(cutoff, cutoff_has)
+        return _measure(types, R, p, shapes, table, cutoff), True
+
+    return measure
+
+
+def _measure_rows(
+    types: PairTypes, R: Any, p: Any, shapes: Shapes, table: Any, cutoff: Any
+) -> jax.Array:
+    """Return the entries of all rows of a batch."""
+    batch, set_axes = p.shape[:-2], shapes.radius.ndim - 1
+    sets = math.prod(batch[:set_axes])
+    params = {k: flatten_axes(v, set_axes) for k, v in shapes._asdict().items()}
+    params["body_pose"] = params.pop("pose")
+    params["core_radius"] = flatten_axes(_core_radii(shapes, table), set_axes)
+    indices = {k: jnp.broadcast_to(v, (sets, *v.shape)) for k, v in table.items()}
+    R, p = flatten_axes(R, len(batch)), flatten_axes(p, len(batch))
+    source = PairSource(types, R, p, params | indices)
+    cutoff = jnp.broadcast_to(cutoff, cutoff.shape or (1,)).reshape(-1)
+    entries = _measure_source(source, cutoff)
+    return entries.reshape(*batch, source.ends, NUM_COLUMNS)
+
+
+_PROGRAM = compile_program(_measure_rows, fetches=True)
+
+
+def _measure_source(source: PairSource, cutoff: jax.Array) -> jax.Array:
+    """Return entries (rows * ends, 11): distance, points, normal, pair of bodies.
+
+    Args:
+        source: rows of pairs.
+        cutoff: of each of a number of equal parts of the rows [m].
+    """
+    pairs = PairBatch([source])
+    limits = jnp.repeat(cutoff, source.n // len(cutoff))
+    reach = jnp.where(source.params["margin"] > -jnp.inf, cutoff.max(), -jnp.inf)
+    near = pairs.near([source.of_pairs(reach)])
+
+    def may_count(at: PairLocation, bound: Array) -> Array:
+        counts: Array = bound < limits[at.row]
+        return counts
+
+    def add(at: PairLocation, a: Body, b: Body, is_valid: Array, state: Any) -> Any:
+        out = contact(a, b)
+        d = jnp.where(is_valid, out.distance, jnp.inf)[:, None]
+        pair = (at.pair % source.pairs).astype(d.dtype)[:, None]
+        entry = jnp.concatenate([d, out.point_a, out.point_b, out.normal, pair], -1)
+        return scatter_min(state, at.end, entry)
+
+    nothing = jnp.zeros((source.n, source.ends, 10), pairs.p.dtype)
+    farthest = jnp.broadcast_to(limits[:, None, None], (source.n, source.ends, 1))
+    begin = jnp.concatenate([farthest, nothing], -1).reshape(-1, NUM_COLUMNS)
+    entries = pairs.fold_near(near, may_count, add, begin)
+    rows = np.arange(source.n)[:, None] // source.shared
+    pair = entries[:, 10].astype(np.int32).reshape(source.n, source.ends)
+    is_flipped = source.params["is_flipped"][rows, pair].reshape(-1, 1)
+    d, a, b, n, k = jnp.split(entries, (1, 4, 7, 10), 1)
+    a, b = jnp.where(is_flipped, b, a), jnp.where(is_flipped, a, b)
+    return jnp.concatenate([d, a, b, jnp.where(is_flipped, -n, n), k], 1)
