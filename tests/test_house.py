@@ -34,8 +34,8 @@ def test_circles_and_upward_imports_are_found():
         "posewise.robots.c": set(),
     }
     assert house.circles(graph) == [["posewise.collision.a", "posewise.collision.b"]]
-    found = ["posewise.collision.a imports posewise.robots.c"]
-    assert house.upward_imports(graph) == found
+    climbs = ["posewise.collision.a imports posewise.robots.c"]
+    assert house.upward_imports(graph) == climbs
 
 
 def test_imports_against_the_order_of_rooms_are_found():

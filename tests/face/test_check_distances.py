@@ -129,10 +129,10 @@ def test_what_is_carried_keeps_its_distance(
     rows = np.array([[-0.5, 0], [-0.4, shift], [0.2, shift], [0.3, shift]])
     times = np.arange(1, 5) / 4
     if is_dense:
-        own = np.linspace(0, 1, 21)
+        sample_times = np.linspace(0, 1, 21)
         corners = np.vstack([[-0.5, 0], rows])
-        columns = [np.interp(own, [0, *times], c) for c in corners.T]
-        rows, times = np.stack(columns, 1), own
+        columns = [np.interp(sample_times, [0, *times], c) for c in corners.T]
+        rows, times = np.stack(columns, 1), sample_times
     result = write_rows(file.parent / "a.csv", rows, times)
     assert main(["check", str(file), result]) == code
     output = capsys.readouterr().out
@@ -162,15 +162,18 @@ objectives:
 @pytest.mark.slow
 def test_a_fast_motion_is_solved_and_passes(write_problem, capsys):
     file = write_problem(FAST)
-    found, arrays = file.parent / "a.json", file.parent / "a.npz"
-    assert main(["solve", str(file), "--json", str(found), "--npz", str(arrays)]) == 0
+    result_file, arrays = file.parent / "a.json", file.parent / "a.npz"
+    assert (
+        main(["solve", str(file), "--json", str(result_file), "--npz", str(arrays)])
+        == 0
+    )
     output = capsys.readouterr().out
     assert re.search(r"clearance: .* mm, 'lift' and 'post' at .*; certified", output)
-    data = json.loads(found.read_text())
+    data = json.loads(result_file.read_text())
     assert data["solved"] and 0.01 <= data["clearance"]["lower_bound"] <= 0.02
     # One metre at 1 m/s, with 0.2 s to reach that speed and to lose it.
     assert 1.19 < data["times"][-1] < 1.5
-    for name in (found, arrays):
+    for name in (result_file, arrays):
         assert main(["check", str(file), str(name)]) == 0, capsys.readouterr().out
     assert "+ durations of the phases" in capsys.readouterr().out
     path, times = np.array(data["path"]), np.array(data["times"])
@@ -179,8 +182,8 @@ def test_a_fast_motion_is_solved_and_passes(write_problem, capsys):
         (0.2, "Phase 0 takes"),
         (None, "free durations; give as many, with their times"),
     ):
-        own = None if factor is None else factor * times
-        result = write_rows(file.parent / "b.csv", path, own)
+        row_times = None if factor is None else factor * times
+        result = write_rows(file.parent / "b.csv", path, row_times)
         assert main(["check", str(file), result]) == 1
         assert piece in capsys.readouterr().out
 

@@ -138,9 +138,9 @@ def test_a_sentence_has_the_row_and_both_values():
     (check,) = check_rates(path, world())
     t = path.times[100:102]
     before, after = 0.4 * t**2 - 0.1 * t**3 + [0.02, 0]
-    told = 0.8 * t[1] - 0.3 * t[1] ** 2
+    velocity = 0.8 * t[1] - 0.3 * t[1] ** 2
     assert check.lines[0] == (
-        f"The velocity of lift at 1.01 s (row 101) is {told:.4g}"
+        f"The velocity of lift at 1.01 s (row 101) is {velocity:.4g}"
         f" by its column, but {(after - before) / 0.01:.4g} by its positions."
     )
 

@@ -124,9 +124,9 @@ def test_slices_are_met_exactly_between_samples(solved, tmp_path):
             tmp_path / save(solution, tmp_path / f"a{suffix}", "plain"), C
         )
         assert len(loaded.path) not in (spec.T, spec.T + 1)
-        found = find_slices(loaded, spec)
-        np.testing.assert_allclose(found.path, solution.path, atol=tolerance)
-        np.testing.assert_allclose(found.steps, solution.tau)
+        slices = find_slices(loaded, spec)
+        np.testing.assert_allclose(slices.path, solution.path, atol=tolerance)
+        np.testing.assert_allclose(slices.steps, solution.tau)
 
 
 def test_files_of_older_versions_have_no_slices(solved, tmp_path):

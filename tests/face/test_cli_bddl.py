@@ -38,7 +38,7 @@ def test_activities(write_problem, capsys, text, code, init, goal):
         assert "goal" not in data and "the goal was not tried" in output
     else:
         assert data["goal"]["solved"] is goal
-        held = {x["literal"]: x["holds"] for x in data["goal"]["literals"]}
+        verdicts = {x["literal"]: x["holds"] for x in data["goal"]["literals"]}
         if goal:
-            assert set(held.values()) == {True}
+            assert set(verdicts.values()) == {True}
             assert "+ OnFloor('mug.n.04_1', 'floor.n.01_1')" in output

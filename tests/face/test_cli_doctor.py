@@ -11,8 +11,8 @@ ROOT = Path(__file__).parents[2]
 
 def test_doctor_says_what_the_installation_is(capsys):
     assert main(["doctor"]) == 0
-    said = capsys.readouterr().out
-    titles = [line for line in said.splitlines() if line[0] != " "]
+    output = capsys.readouterr().out
+    titles = [line for line in output.splitlines() if line[0] != " "]
     assert titles == [
         "Versions:",
         "Devices:",
@@ -22,9 +22,9 @@ def test_doctor_says_what_the_installation_is(capsys):
         "Solve:",
     ]
     for line in ("  Python 3.", "  jaxlib 0.", "  cpu 0:", "  off: "):
-        assert line in said
-    assert "  on: " in said or "  off, solves take" in said
-    assert "CONVERGED, first" in said or "FEASIBLE, first" in said
+        assert line in output
+    assert "  on: " in output or "  off, solves take" in output
+    assert "CONVERGED, first" in output or "FEASIBLE, first" in output
 
 
 def test_doctor_fails_where_nothing_is_solved(capsys, monkeypatch):
@@ -44,6 +44,6 @@ def test_doctor_names_what_is_missing(monkeypatch):
     required = ["jax>=0.10", 'matplotlib; extra == "plot"', 'h5py>=3; extra == "rai"']
     monkeypatch.setattr(doctor.metadata, "requires", lambda name: required)
     monkeypatch.setattr(doctor, "_is_present", lambda name: name == "matplotlib")
-    found = dict(line.split(": ", 1) for line in doctor.extras())
-    assert found["plot"] == "present"
-    assert found["rai"] == "h5py missing: pip install 'posewise[rai]'"
+    extras = dict(line.split(": ", 1) for line in doctor.extras())
+    assert extras["plot"] == "present"
+    assert extras["rai"] == "h5py missing: pip install 'posewise[rai]'"

@@ -259,12 +259,12 @@ def test_an_unsolved_path_is_told_in_one_line(write_problem, capsys):
     file = write_problem(UNSOLVED)
     target = file.parent / "motion.csv"
     assert main(["solve", str(file), "--trajectory", str(target)]) == 1
-    told = capsys.readouterr().err.splitlines()
+    lines = capsys.readouterr().err.splitlines()
     sentence = f"posewise: {target} holds an unsolved path; a controller should not"
-    assert sum(line.startswith(sentence) for line in told) == 1
-    assert not [line for line in told if ".py:" in line]
-    assert all(line.startswith("posewise: ") for line in told)
-    assert not [line for line in told if "is not feasible" in line]
+    assert sum(line.startswith(sentence) for line in lines) == 1
+    assert not [line for line in lines if ".py:" in line]
+    assert all(line.startswith("posewise: ") for line in lines)
+    assert not [line for line in lines if "is not feasible" in line]
 
 
 def test_warnings_are_sentences_without_source_lines():

@@ -143,29 +143,29 @@ def test_starts_end_with_the_first_certified_path():
 def test_batches_are_certified_in_each_world_and_for_each_target():
     komo = across(disc())
     walls = [disc(wall=(x, 0.0)) for x in (-0.1, 0.0, 0.1)]
-    found = komo.solve_batch(worlds=walls, progress=False)
-    for solution in found:
+    solutions = komo.solve_batch(worlds=walls, progress=False)
+    for solution in solutions:
         assert solution.feasible and least_distance(solution) >= 0
     goal = komo.objectives[1]
     targets = [[0.5, 0.2], [0.6, -0.2], [0.0, 0.0]]
-    found = komo.solve_batch({goal: targets}, progress=False)
-    for solution, target in zip(found[:2], targets[:2], strict=True):
+    solutions = komo.solve_batch({goal: targets}, progress=False)
+    for solution, target in zip(solutions[:2], targets[:2], strict=True):
         assert solution.feasible and least_distance(solution) >= 0
         np.testing.assert_allclose(solution.q, target, atol=1e-3)
-    assert not found[2].feasible
+    assert not solutions[2].feasible
 
 
 @pytest.mark.long
 @pytest.mark.sampled("checkpoint_dir")
 @pytest.mark.parametrize("name", ["mesh", "checkpoint_dir"])
 def test_batches_say_what_certified_solves_do_not_have(name, tmp_path):
-    given = {"mesh": jax.make_mesh((1,), ("a",)), "checkpoint_dir": tmp_path}[name]
+    value = {"mesh": jax.make_mesh((1,), ("a",)), "checkpoint_dir": tmp_path}[name]
     komo = across(disc())
     with pytest.raises(ObjectiveError, match=f"{name} is given, but .* one after"):
-        komo.solve_batch(worlds=[komo.config], **{name: given})
+        komo.solve_batch(worlds=[komo.config], **{name: value})
     free = across(disc(wall=(0.0, 1.5)), between=False)
-    found = free.solve_batch(worlds=[free.config], progress=False, **{name: given})
-    assert found[0].feasible
+    solutions = free.solve_batch(worlds=[free.config], progress=False, **{name: value})
+    assert solutions[0].feasible
 
 
 @pytest.mark.slow
@@ -232,21 +232,21 @@ def two_links() -> pw.Config:
 
 @pytest.mark.long
 @pytest.mark.sampled
-@pytest.mark.parametrize("own, other", [(0.05, 0.0), (0.0, 0.05), (0.2, 0.1)])
-def test_links_of_one_robot_have_a_margin_of_their_own(own, other):
+@pytest.mark.parametrize("own_margin, other", [(0.05, 0.0), (0.0, 0.05), (0.2, 0.1)])
+def test_links_of_one_robot_have_a_margin_of_their_own(own_margin, other):
     C = two_links()
     komo = pw.KOMO(C, 1, 6, 1)
     komo.add_control_objective(1, 0.1)
-    komo.avoid_collisions(other, self_margin=own)
+    komo.avoid_collisions(other, self_margin=own_margin)
     # Both want to be in one place, as near to the wall as possible.
     komo.add_objective([1.0], FS.qItself, [], OT.sos, target=[2.0, 0.5], scale=10)
     solution = komo.solve(progress=False)
     assert solution.feasible
     a, b = solution.q + [-1.0, 1.0]
-    assert b - a - 0.2 == pytest.approx(own + 1e-3, abs=1.5e-3)
+    assert b - a - 0.2 == pytest.approx(own_margin + 1e-3, abs=1.5e-3)
     assert 1.3 - b - 0.1 >= other
-    found = {p.frames: p.lower_bound for p in solution.clearance(0.5).pairs}
-    assert found["rail0", "rail1"] >= own and found["rail1", "wall"] >= other
+    bounds = {p.frames: p.lower_bound for p in solution.clearance(0.5).pairs}
+    assert bounds["rail0", "rail1"] >= own_margin and bounds["rail1", "wall"] >= other
 
 
 SHORT = {
@@ -271,12 +271,12 @@ def test_links_that_cannot_keep_a_margin_are_told_with_the_remedy(case):
     record = record._replace(spec=spec, certificate=certificate)
     unkept = replace(solution, _record=record)
     assert not unkept.feasible
-    told = (
+    remedy = (
         "'rail0' and 'rail1' are links of one robot and come to 11.0 mm on the way to"
         " slice 5, but must keep 15.0 mm. Give such pairs a smaller margin,"
         " `self_margin` of avoid_collisions"
     )
-    assert (told in unkept.message) == is_told, unkept.message
+    assert (remedy in unkept.message) == is_told, unkept.message
 
 
 MIXED = ["free", "quatBall", "transXYPhi", "hinge", "prismatic"]
@@ -303,8 +303,10 @@ def check_values(komo, x, fraction, rows) -> None:
     middle = integrate(tree, whole[:-1], steps)
     for objective, values in zip(komo.objectives, rows, strict=True):
         if objective.fraction is not None:
-            at = [objective.feature.eval(C, middle[t])[0] for t in objective.slices]
-            np.testing.assert_allclose(values, np.stack(at), atol=1e-9)
+            values_on_the_way = [
+                objective.feature.eval(C, middle[t])[0] for t in objective.slices
+            ]
+            np.testing.assert_allclose(values, np.stack(values_on_the_way), atol=1e-9)
 
 
 @pytest.mark.long
@@ -485,10 +487,10 @@ def test_carried_objects_keep_clear_too(end):
     apart = np.maximum(np.abs([hand[:, 0], hand[:, 1] - 0.13 - 0.1]), 0)
     gap = np.maximum(apart.T - [0.01, 0.3], 0)
     assert np.linalg.norm(gap, axis=1).min() - 0.1 >= 0.01
-    found = {frozenset(p.frames): p for p in solution.clearance(0.05).pairs}
-    assert found[frozenset(("post", "cup"))].lower_bound >= 0.01
-    assert found[frozenset(("cup", "shelf"))].lower_bound >= -1e-3
-    assert found[frozenset(("post", "cup"))].slice in range(8, 16)
+    pairs = {frozenset(p.frames): p for p in solution.clearance(0.05).pairs}
+    assert pairs[frozenset(("post", "cup"))].lower_bound >= 0.01
+    assert pairs[frozenset(("cup", "shelf"))].lower_bound >= -1e-3
+    assert pairs[frozenset(("post", "cup"))].slice in range(8, 16)
 
 
 @pytest.mark.slow
@@ -561,8 +563,8 @@ def test_clearance_tells_pairs_times_and_what_is_ignored():
     komo.add_objective([1.0], FS.qItself, [], OT.eq, target=goal, scale=10)
     solution = komo.solve(progress=False)
     assert solution.feasible
-    told = solution.clearance(0.05)
-    (near,), (ignored,) = told.pairs, told.ignored
+    clearance = solution.clearance(0.05)
+    (near,), (ignored,) = clearance.pairs, clearance.ignored
     assert near.frames == ("disc", "ball") and ignored.frames == ("disc", "wall")
     assert near.distance == pytest.approx(0.01, abs=2e-3)
     assert 0 <= near.lower_bound <= near.distance
@@ -572,8 +574,11 @@ def test_clearance_tells_pairs_times_and_what_is_ignored():
     assert ignored.distance == pytest.approx(-0.018, abs=2e-3)
     assert ignored.lower_bound <= -0.018 + 1e-6
     assert ignored.time == pytest.approx(2.0, abs=0.05) and ignored.slice == 3
-    assert told.lower_bound == near.lower_bound and told.distance == near.distance
-    assert "Excluded from collisions:\n'disc' and 'wall': -1" in str(told)
+    assert (
+        clearance.lower_bound == near.lower_bound
+        and clearance.distance == near.distance
+    )
+    assert "Excluded from collisions:\n'disc' and 'wall': -1" in str(clearance)
     assert {p.frames[1] for p in solution.clearance(1.0).pairs} == {"ball", "far"}
     with pytest.raises(ObjectiveError, match="range is 0, expected metres > 0"):
         solution.clearance(0)
@@ -587,8 +592,8 @@ def test_clearance_of_carried_objects_needs_no_avoidance():
     for o in komo.objectives:
         if o.name.startswith("position"):
             bare.add_objective([(o.slices[0] + 1) / 8], o.feature)
-    told = bare.solve(progress=False).clearance()
-    assert told.pairs[0].frames == ("post", "cup") and told.distance < -0.05
+    clearance = bare.solve(progress=False).clearance()
+    assert clearance.pairs[0].frames == ("post", "cup") and clearance.distance < -0.05
 
 
 @pytest.mark.long

@@ -56,8 +56,8 @@ def solved(monkeypatch):
     return counts
 
 
-def run(folder, targets=TARGETS, made=None, chunk_size=4, **options):
-    komo, goal = made or reaching()
+def run(folder, targets=TARGETS, problem=None, chunk_size=4, **options):
+    komo, goal = problem or reaching()
     return komo.solve_batch(
         {goal: targets},
         starts=2,
@@ -100,21 +100,23 @@ def test_an_interrupted_batch_goes_on(
     monkeypatch.setattr(batch, "count_cores", lambda: 1)
     heard = []
 
-    def listen(at):
-        heard.append(at)
-        if at.finished >= 10:  # three problems with two starts each, and some more
+    def listen(progress):
+        heard.append(progress)
+        if (
+            progress.finished >= 10
+        ):  # three problems with two starts each, and some more
             ctrl_c()
 
     got = run(tmp_path, progress=listen)
-    assert {at.solves for at in heard} == {20}
+    assert {progress.solves for progress in heard} == {20}
     done = [s.status is not Status.INTERRUPTED for s in got]
     assert all(done[:3]) and not any(done[6:])
     assert all(np.isfinite(s.path).all() for s in got)
-    kept = sum(np.load(f)["problem"].size for f in tmp_path.glob("*.npz"))
-    assert 4 <= kept <= sum(done)
+    num_stored = sum(np.load(f)["problem"].size for f in tmp_path.glob("*.npz"))
+    assert 4 <= num_stored <= sum(done)
     solved.clear()
     whole = run(tmp_path)
-    assert sum(solved) == 10 - kept
+    assert sum(solved) == 10 - num_stored
     komo, goal = reaching()
     same(whole, komo.solve_batch({goal: TARGETS}, starts=2))
 
@@ -147,8 +149,8 @@ def test_an_interrupt_before_anything_is_done(tmp_path, monkeypatch):
 
 OTHERS = {
     "numbers": dict(targets=TARGETS + [0.01, 0, 0]),
-    "structure": dict(made=reaching(bending(0.1))),
-    "structure ": dict(made=reaching(bending(np.array([0.1, 0.21])))),
+    "structure": dict(problem=reaching(bending(0.1))),
+    "structure ": dict(problem=reaching(bending(np.array([0.1, 0.21])))),
     "options": dict(tolerance=1e-4),
     "seed": dict(seed=1),
 }
@@ -171,7 +173,7 @@ def test_a_store_of_other_problems_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("given", "match"),
+    ("options", "match"),
     [
         (dict(folder=3), "checkpoint_dir is 3, expected a folder"),
         (dict(folder=__file__), "cannot be used"),
@@ -179,9 +181,9 @@ def test_a_store_of_other_problems_is_refused(tmp_path):
         (dict(folder="x", mesh=4), "mesh is 4, expected a jax.sharding.Mesh"),
     ],
 )
-def test_errors_name_what_is_wrong(given, match):
+def test_errors_name_what_is_wrong(options, match):
     with pytest.raises(pw.ObjectiveError, match=match):
-        run(**given)
+        run(**options)
 
 
 @pytest.mark.sampled

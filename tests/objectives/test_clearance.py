@@ -153,8 +153,8 @@ def test_planes_that_slide_and_turn():
         frames = C.kinematics().forward_pass(points).frames
         R, p = (np.asarray(x) for x in frames)
         normal = R[:, pairs[0, 0], :, 2]
-        (ball, box), at = pairs[:, 1], p[:, pairs[0, 0]]
-        height = np.einsum("nx,nbx->nb", normal, p[:, [ball, box]] - at[:, None])
+        (ball, box), origin = pairs[:, 1], p[:, pairs[0, 0]]
+        height = np.einsum("nx,nbx->nb", normal, p[:, [ball, box]] - origin[:, None])
         turned = np.einsum("nx,nxi->ni", normal, R[:, box])
         half = np.abs(turned) @ [0.15, 0.1, 0.05]
         least[t] = (height - np.stack([0 * half + 0.1, half], 1)).min(0)
@@ -203,8 +203,10 @@ def test_ten_thousand_random_segments_of_a_real_arm():
         for t in range(SEGMENTS):
             points = oracle.dense(path[t : t + 2], 1e-4)
             parts = np.array_split(points, len(points) // 2000 + 1)
-            found = [judge.clearance(part, scene["obstacles"]) for part in parts]
-            for bound, sampled in zip(certified, zip(*found, strict=True), strict=True):
+            distances = [judge.clearance(part, scene["obstacles"]) for part in parts]
+            for bound, sampled in zip(
+                certified, zip(*distances, strict=True), strict=True
+            ):
                 least = min(map(np.min, sampled))
                 near += least < 0.05
                 if bound[t] > least + 1e-9:

@@ -49,13 +49,13 @@ def test_a_block_rests_where_friction_holds_it(degrees, rests):
     solution = resting(slope(degrees)).solve()
     assert solution.feasible == rests, solution.report()
     if rests:
-        (found,) = solution.forces()
+        (contact,) = solution.forces()
         normal = slope(degrees).forward_pass().frames.R[0][:, 2]
-        pressure = found.force @ normal
-        assert found.frames == ("block", "table") and found.slice == 0
-        np.testing.assert_allclose(found.force, [0, 0, MASS * G], atol=1e-3)
-        assert np.linalg.norm(found.force - pressure * normal) <= 0.5 * pressure
-        bottom = found.point - 0.05 * normal
+        pressure = contact.force @ normal
+        assert contact.frames == ("block", "table") and contact.slice == 0
+        np.testing.assert_allclose(contact.force, [0, 0, MASS * G], atol=1e-3)
+        assert np.linalg.norm(contact.force - pressure * normal) <= 0.5 * pressure
+        bottom = contact.point - 0.05 * normal
         np.testing.assert_allclose(bottom @ normal, 0, atol=1e-4)
         total = solution.world_at(0).eval(FS.totalForce, ["block"])[0]
         np.testing.assert_allclose(total, np.zeros(6), atol=2e-3)
@@ -127,7 +127,7 @@ def test_a_grasp_holds_where_friction_is_enough(friction, holds):
         names = "totalForce", "friction", "pose(block)"
         assert any(name in solution.message for name in names)
         return
-    left, right = (found.force for found in solution.forces())
+    left, right = (contact.force for contact in solution.forces())
     np.testing.assert_allclose(left + right, [0, 0, MASS * G], atol=2e-3)
     assert left[0] == pytest.approx(-right[0], abs=2e-3)
     for force in (left, right):
@@ -210,19 +210,21 @@ def test_a_pushed_block_obeys_newton_and_coulomb(kind, guessed):
     assert np.abs(np.stack([x, z])).max() < 1e-3  # it turns about y only
     v, spin = np.diff(centre, axis=0) / TAU, np.diff(tilt) / TAU
     inertia = MASS * 0.06**2 / 6
-    found = solution.forces()
-    assert {f.slice for f in found if "ball" in f.frames} == set(range(TOUCH, SLICES))
+    contacts = solution.forces()
+    assert {f.slice for f in contacts if "ball" in f.frames} == set(
+        range(TOUCH, SLICES)
+    )
     for t in range(SLICES):
-        here = [f for f in found if f.slice == t]
-        total = sum(f.force for f in here) - [0, 0, MASS * G]
+        acting = [f for f in contacts if f.slice == t]
+        total = sum(f.force for f in acting) - [0, 0, MASS * G]
         np.testing.assert_allclose(
             total, MASS * (v[t + 1] - v[t]) / TAU, atol=2e-3 * MASS * G
         )
-        torque = sum(np.cross(f.point - centre[t + 2], f.force) for f in here)
+        torque = sum(np.cross(f.point - centre[t + 2], f.force) for f in acting)
         np.testing.assert_allclose(
             torque[1], inertia * (spin[t + 1] - spin[t]) / TAU, atol=2e-4 * MASS * G
         )
-    for f in (f for f in found if "table" in f.frames):
+    for f in (f for f in contacts if "table" in f.frames):
         assert abs(f.point[2] - 0.05) < 2e-4  # on the table's top
         pressure, drag = f.force[2], f.force[:2]
         assert np.hypot(*drag) <= 0.4 * pressure + 1e-3
@@ -231,7 +233,7 @@ def test_a_pushed_block_obeys_newton_and_coulomb(kind, guessed):
         slip = v[f.slice + 1, 0] + spin[f.slice] * arm[2]
         if abs(slip) > 0.02:
             assert drag[0] == pytest.approx(-0.4 * pressure * np.sign(slip), abs=0.02)
-    for f in (f for f in found if "ball" in f.frames):
+    for f in (f for f in contacts if "ball" in f.frames):
         ball = np.array([*solution.path[f.slice, 7:], 0.07])
         assert np.linalg.norm(f.point - ball) == pytest.approx(0.02, abs=2e-4)
         normal = (f.point - ball) / 0.02
@@ -257,12 +259,12 @@ def test_a_block_falls_and_lands(height):
     solution = let_go(C, tau, 8).solve()
     assert solution.feasible, solution.report()
     z, v = 0.08 + height, 0.0
-    for t, found in enumerate(solution.forces()):
+    for t, contact in enumerate(solution.forces()):
         new = max(z + tau * (v - tau * G), 0.08)
         force = MASS * (((new - z) / tau - v) / tau + G)
         z, v = new, (new - z) / tau
         assert solution.path[t, 2] == pytest.approx(z, abs=2e-4)
-        np.testing.assert_allclose(found.force, [0, 0, force], atol=0.15)
+        np.testing.assert_allclose(contact.force, [0, 0, force], atol=0.15)
 
 
 @pytest.mark.slow
@@ -275,12 +277,12 @@ def test_a_block_lies_or_slides_by_itself(degrees):
     tilt = np.radians(degrees)
     down = max(G * (np.sin(tilt) - 0.5 * np.cos(tilt)), 0.0)
     steps = np.arange(1, 9)
-    gone = down * tau**2 * steps * (steps + 1) / 2
-    way = solution.path[:, :3] - C.pose("block")[:3]
+    distance = down * tau**2 * steps * (steps + 1) / 2
+    displacement = solution.path[:, :3] - C.pose("block")[:3]
     along = np.array([np.cos(tilt), 0, -np.sin(tilt)])
-    np.testing.assert_allclose(way, gone[:, None] * along, atol=2e-4)
-    for found in solution.forces():
-        pressure = found.force @ [np.sin(tilt), 0, np.cos(tilt)]
+    np.testing.assert_allclose(displacement, distance[:, None] * along, atol=2e-4)
+    for contact in solution.forces():
+        pressure = contact.force @ [np.sin(tilt), 0, np.cos(tilt)]
         assert pressure == pytest.approx(MASS * G * np.cos(tilt), abs=0.02)
 
 
@@ -366,14 +368,14 @@ def test_laws_of_contact_by_hand(symbol, options, want):
     feature = pw.Feature(symbol, ["box", "ground"], **options)
     q = np.tile(C.q, (feature.order + 1, 1))
     q[:-1, 0] -= 0.01
-    given = q if feature.order else q[0]
-    np.testing.assert_allclose(feature.eval(C, given, tau=0.1)[0], want, atol=1e-9)
-    turned = pw.Feature(symbol, ["ground", "box"], **options).eval(C, given, tau=0.1)[0]
+    path = q if feature.order else q[0]
+    np.testing.assert_allclose(feature.eval(C, path, tau=0.1)[0], want, atol=1e-9)
+    turned = pw.Feature(symbol, ["ground", "box"], **options).eval(C, path, tau=0.1)[0]
     even = (FS.contactPOA, FS.frictionCone, FS.contactDistances)
     sign = 1 if symbol in even else -1
     np.testing.assert_allclose(turned, sign * np.array(want), atol=1e-9)
     contact_force_variables(C)[0].renamed({}, False).register(C)
-    idle = pw.Feature(symbol, ["box", "ground"], **options).eval(C, given, tau=0.1)[0]
+    idle = pw.Feature(symbol, ["box", "ground"], **options).eval(C, path, tau=0.1)[0]
     np.testing.assert_allclose(idle, 0, atol=0)
 
 
@@ -451,10 +453,10 @@ def test_inertia_is_mujocos(name):
         pytest.skip("MuJoCo's boxes have sharp edges")
     C = pw.Config()
     C.add_frame("body", joint="free", shape=SHAPES[name], mass=2.5)
-    found = link_inertia(C, "body")
+    inertia = link_inertia(C, "body")
     want = np.sort(pw.Twin(C).model.body_inertia[-1])
-    assert found.mass == 2.5
-    np.testing.assert_allclose(np.sort(np.diag(found.about_com)), want, rtol=1e-6)
+    assert inertia.mass == 2.5
+    np.testing.assert_allclose(np.sort(np.diag(inertia.about_com)), want, rtol=1e-6)
 
 
 def test_inertia_of_a_link_is_that_of_its_parts():
@@ -484,24 +486,28 @@ def pushing(k_order: int = 1) -> pw.KOMO:
 def test_forces_exist_in_their_slices_only():
     komo = pushing()
     free = komo.config.nq
-    made = komo.add_contact([0.5, 0.75], "block", "finger", kind="sliding")
-    assert {o.slices for o in made} == {(1, 2), (2,)}
+    objectives = komo.add_contact([0.5, 0.75], "block", "finger", kind="sliding")
+    assert {o.slices for o in objectives} == {(1, 2), (2,)}
     komo.add_contact([1.0], "block", "finger")
     (acting,) = komo.contacts
     assert acting.slices == (1, 2, 3)
     modes = mode_sequence(komo.spec)
     assert modes.world.nq == free + 6 and [m for m in modes.starts] == [1, 4]
-    own = modes.world.joints.coordinates([acting.variable.point, acting.variable.force])
+    columns = modes.world.joints.coordinates(
+        [acting.variable.point, acting.variable.force]
+    )
     low, high = modes.limits(4)
-    assert (low[0, own] == 0).all() and (high[0, own] == 0).all()
-    assert np.isinf(low[1:, own]).all()
+    assert (low[0, columns] == 0).all() and (high[0, columns] == 0).all()
+    assert np.isinf(low[1:, columns]).all()
     chain, data, _ = compile_chain(komo.spec)
     bounds = np.stack(chain.bounds(data))
-    np.testing.assert_array_equal(bounds[..., own], [low[:, own], high[:, own]])
+    np.testing.assert_array_equal(
+        bounds[..., columns], [low[:, columns], high[:, columns]]
+    )
     start = initial_paths(komo.spec, 0, 3)
-    assert not start[:, 0, own].any()
+    assert not start[:, 0, columns].any()
     # between the finger's box, from x = -0.06, and the block's, to -0.03
-    np.testing.assert_allclose(start[0, 1, own[:3]], [-0.045, 0, 0.08], atol=1e-9)
+    np.testing.assert_allclose(start[0, 1, columns[:3]], [-0.045, 0, 0.08], atol=1e-9)
 
 
 def test_contacts_follow_what_is_carried():

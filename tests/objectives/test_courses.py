@@ -65,8 +65,8 @@ def test_features_and_worlds_have_the_frame_where_it_is(case):
         np.testing.assert_allclose(world.q[x], solution.path[t, x])
         np.testing.assert_allclose(world.q, solution.path[t], atol=1e-9)
     report = solution.objectives[komo.objectives.index(offset)]
-    here = np.append(solution.path[2, x], 0.0)
-    want = here - rising()[2] - [0, 0, 0.5]
+    position = np.append(solution.path[2, x], 0.0)
+    want = position - rising()[2] - [0, 0, 0.5]
     assert report.cost == pytest.approx(want @ want, rel=1e-6)
     np.testing.assert_array_equal(C.pose("ball")[:3], [1, 0, 0])
 
@@ -181,10 +181,10 @@ BAD = {
 
 @pytest.mark.parametrize("case", BAD)
 def test_bad_courses_are_refused(case):
-    given, match = BAD[case]
+    options, match = BAD[case]
     with pytest.raises((pw.ObjectiveError, pw.ConfigError), match=match):
         crossing(disc()).prescribe_motion(
-            **{"frame": "ball", "poses": rising()} | given
+            **{"frame": "ball", "poses": rising()} | options
         )
 
 
@@ -219,5 +219,5 @@ def test_given_paths_are_judged_along_the_course():
     komo.add_objective(None, FS.positionDiff, ["disc", "ball"], OT.sos)
     komo.prescribe_motion("ball", rising())
     solution = komo.solve(progress=False)
-    given = given_path_as_solution(komo.spec, solution.path, 1e-3)
-    assert given.sos == pytest.approx(solution.sos, rel=1e-9)
+    judged = given_path_as_solution(komo.spec, solution.path, 1e-3)
+    assert judged.sos == pytest.approx(solution.sos, rel=1e-9)

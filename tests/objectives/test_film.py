@@ -27,25 +27,25 @@ def sliding(T: int) -> Solution:
     return Solution(path, Status.CONVERGED, 1e-3, 1, 0.0, C, np.full(T, 0.1))
 
 
-def red(made, axes) -> np.ndarray:
+def red(figure, axes) -> np.ndarray:
     """Return the positions of red pixels of one picture, from 0 (left, below) to 1."""
-    made.canvas.draw()
-    picture = np.asarray(made.canvas.buffer_rgba())[::-1].astype(int)
+    figure.canvas.draw()
+    picture = np.asarray(figure.canvas.buffer_rgba())[::-1].astype(int)
     x, y, width, height = axes.get_window_extent().bounds
     part = picture[int(y) : int(y + height), int(x) : int(x + width)]
-    found = (part[..., 0] > 120) & (part[..., 1] < 60) & (part[..., 2] < 60)
-    assert found.any()
-    return np.argwhere(found)[:, ::-1].mean(0) / [width, height]
+    is_red = (part[..., 0] > 120) & (part[..., 1] < 60) & (part[..., 2] < 60)
+    assert is_red.any()
+    return np.argwhere(is_red)[:, ::-1].mean(0) / [width, height]
 
 
 def test_pictures_from_the_first_slice_to_the_last():
-    made = sliding(9).film(slices=3, view=(0, -90))
-    assert [a.get_title("left") for a in made.axes] == [
+    figure = sliding(9).film(slices=3, view=(0, -90))
+    assert [a.get_title("left") for a in figure.axes] == [
         "slice 0, 0.10 s",
         "slice 4, 0.50 s",
         "slice 8, 0.90 s",
     ]
-    left, middle, right = (red(made, axes)[0] for axes in made.axes)
+    left, middle, right = (red(figure, axes)[0] for axes in figure.axes)
     np.testing.assert_allclose([left, middle, right], [0.08, 0.5, 0.92], atol=0.04)
 
 
@@ -53,8 +53,8 @@ def test_pictures_from_the_first_slice_to_the_last():
     ("view", "x"), [((0, -90), 0.92), ((0, 90), 0.08), ((90, -90), 0.92)]
 )
 def test_the_side_from_which_it_is_seen(view, x):
-    made = sliding(2).film(slices=[-1], view=view)
-    assert abs(red(made, made.axes[0])[0] - x) < 0.04
+    figure = sliding(2).film(slices=[-1], view=view)
+    assert abs(red(figure, figure.axes[0])[0] - x) < 0.04
 
 
 @pytest.mark.sampled
@@ -69,17 +69,17 @@ def test_which_slices(slices, T, shown):
 
 def test_only_some_frames_and_a_file(tmp_path):
     file = tmp_path / "film.png"
-    made = sliding(2).film(file, slices=1, frames=["ball"])
+    figure = sliding(2).film(file, slices=1, frames=["ball"])
     assert file.read_bytes().startswith(b"\x89PNG")
-    np.testing.assert_allclose(red(made, made.axes[0])[0], 0.5, atol=0.04)
+    np.testing.assert_allclose(red(figure, figure.axes[0])[0], 0.5, atol=0.04)
 
 
 def test_a_world_without_shapes_is_blank():
     C = pw.Config()
     C.add_frame("a", joint="hingeZ")
     path, tau = np.zeros((1, 1)), np.ones(1)
-    made = Solution(path, Status.CONVERGED, 1e-3, 1, 0.0, C, tau).film()
-    assert len(made.axes) == 1
+    figure = Solution(path, Status.CONVERGED, 1e-3, 1, 0.0, C, tau).film()
+    assert len(figure.axes) == 1
 
 
 @pytest.mark.parametrize(

@@ -24,12 +24,12 @@ def test_each_problem_is_solved_from_its_path():
     for k, C in enumerate(worlds):
         C.q = [0.1 * k, 0.2, -0.1]
         C.joints.set_limits("j0", [[-0.5 - 0.1 * k], [0.5 + 0.1 * k]])
-    for given in (None, worlds):
+    for batch_worlds in (None, worlds):
         got = komo.solve_batch(
-            {goal: TARGETS}, given, starts=2, seed=4, initial_paths=PATHS
+            {goal: TARGETS}, batch_worlds, starts=2, seed=4, initial_paths=PATHS
         )
         for b, sol in enumerate(got):
-            alone, aim = reaching(given and given[b], SLICES)
+            alone, aim = reaching(batch_worlds and batch_worlds[b], SLICES)
             alone.initialize(PATHS[b])
             (want,) = alone.solve_batch({aim: TARGETS[b : b + 1]}, starts=2, seed=4)
             assert (sol.start, sol.status) == (want.start, want.status)
@@ -39,12 +39,12 @@ def test_each_problem_is_solved_from_its_path():
 def test_only_the_first_start_begins_from_it():
     komo, goal = reaching(slices=SLICES)
     shared = make_problem_batch([komo.spec], {goal: TARGETS})
-    own = make_problem_batch([komo.spec], {goal: TARGETS}, list(PATHS))
+    with_paths = make_problem_batch([komo.spec], {goal: TARGETS}, list(PATHS))
     random = np.stack(_first_paths(shared, [0, 2], 7, 0, 3))
-    paths = np.stack(_first_paths(own, [0, 2], 7, 0, 3))
+    paths = np.stack(_first_paths(with_paths, [0, 2], 7, 0, 3))
     np.testing.assert_array_equal(paths[:, 0], PATHS[[0, 2]])
     np.testing.assert_array_equal(paths[:, 1:], random[:, 1:])
-    retry = np.stack(_first_paths(own, [0, 2], 7, 1, 3))
+    retry = np.stack(_first_paths(with_paths, [0, 2], 7, 1, 3))
     np.testing.assert_array_equal(retry, random[:, 1:])
 
 
@@ -95,13 +95,13 @@ RESAMPLED = {
 
 @pytest.mark.parametrize("case", RESAMPLED)
 def test_a_path_of_another_number_of_slices_is_resampled(case):
-    given, slices, want = RESAMPLED[case]
+    values, slices, want = RESAMPLED[case]
     C = pw.Config()
     C.add_frame("cart", joint="transX")
     komo = pw.KOMO(C, 1, slices)
-    komo.initialize(np.array(given)[:, None])
+    komo.initialize(np.array(values)[:, None])
     np.testing.assert_allclose(komo.initial[:, 0], want, atol=1e-12)
-    assert komo.initial[-1, 0] == given[-1]
+    assert komo.initial[-1, 0] == values[-1]
 
 
 def test_resampled_rotations_turn_evenly_by_the_smaller_angle():
@@ -154,7 +154,7 @@ def test_a_checkpoint_is_of_its_initial_paths(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("given", "match"),
+    ("options", "match"),
     [
         (dict(initial_paths=PATHS[:2]), "has 2 paths, expected 3: one for each prob"),
         (dict(initial_paths=[]), "has 0 paths, expected 3"),
@@ -167,10 +167,10 @@ def test_a_checkpoint_is_of_its_initial_paths(tmp_path):
         (dict(initial_paths=PATHS, worlds=[]), "worlds is empty"),
     ],
 )
-def test_errors_name_what_is_wrong(given, match):
+def test_errors_name_what_is_wrong(options, match):
     komo, goal = reaching(slices=SLICES)
     with pytest.raises(pw.ObjectiveError, match=match):
-        komo.solve_batch({goal: TARGETS}, **given)
+        komo.solve_batch({goal: TARGETS}, **options)
 
 
 def test_no_paths_no_solutions():

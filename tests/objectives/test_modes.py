@@ -47,8 +47,8 @@ def test_pick_and_place(carried, slices, order):
     np.testing.assert_allclose(x_axis, [0, 1, 0], atol=1e-3)
     # handed on without a jump
     if slices == 1:
-        rest = relative(end, "wrist", "box")
-        np.testing.assert_allclose(rest, grasp, atol=1e-3)
+        relative_pose = relative(end, "wrist", "box")
+        np.testing.assert_allclose(relative_pose, grasp, atol=1e-3)
     if carried == "free":
         C = before.copy()
         C.q = sol.path[-1]
@@ -114,11 +114,11 @@ def test_nothing_jumps_in_initial_paths(slices):
         picked = modes.config_at(path[slices - 1], slices - 1)
         pose = komo.config.pose("box")
         np.testing.assert_allclose(picked.pose("box"), pose, atol=1e-9)
-        held = relative(modes.config_at(path[T - 2], T - 2), "tray", "box")
-        put = relative(modes.config_at(path[T - 1], T - 1), "tray", "box")
-        beside = np.clip(held[:2, 0], -0.15, 0.15)
-        np.testing.assert_allclose(put[:, 0], [*beside, 0.07], atol=1e-9)
-        np.testing.assert_allclose(put[2, 1:], [0, 0, 1], atol=1e-9)
+        before = relative(modes.config_at(path[T - 2], T - 2), "tray", "box")
+        after = relative(modes.config_at(path[T - 1], T - 1), "tray", "box")
+        beside = np.clip(before[:2, 0], -0.15, 0.15)
+        np.testing.assert_allclose(after[:, 0], [*beside, 0.07], atol=1e-9)
+        np.testing.assert_allclose(after[2, 1:], [0, 0, 1], atol=1e-9)
 
 
 @pytest.mark.slow
@@ -139,8 +139,8 @@ def test_a_whole_path_of_a_panda_that_puts_a_box_elsewhere():
     komo.add_mode_switch([1.0], "stable", ["gripper", "box"])
     komo.add(pw.presets.grasp_box("gripper", "box", "palm", "x"), [1.0])
     komo.add(pw.presets.place_box("box", "table", "palm", "z", 0.1), [2.0])
-    there = pw.presets.target_relative_xy_position("box", "table", [0.05, 0.1])
-    komo.add(there, [2.0])
+    target = pw.presets.target_relative_xy_position("box", "table", [0.05, 0.1])
+    komo.add(target, [2.0])
     for begin, passes in ((C.q, 80), ([0, 0, 0, -0.08, 0, 0, 0], 200)):
         komo.initialize(begin)
         sol = komo.solve()

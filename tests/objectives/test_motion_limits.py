@@ -23,8 +23,8 @@ def between(C, limits, k_order=2, slices=24, duration=2.0, goal=(1.0, 2.0)):
     komo.add_control_objective(1)
     objectives = komo.add_motion_limits(**limits)
     komo.add_objective([1.0], FS.qItself, [], OT.eq, target=goal)
-    rest = [1.0] if k_order == 2 else [1.0 - 1.5 / slices, 1.0]
-    komo.add_objective(rest, FS.qItself, [], OT.eq, order=1)
+    rest_times = [1.0] if k_order == 2 else [1.0 - 1.5 / slices, 1.0]
+    komo.add_objective(rest_times, FS.qItself, [], OT.eq, order=1)
     return komo.solve(progress=False), objectives
 
 

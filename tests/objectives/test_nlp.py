@@ -75,11 +75,11 @@ def test_rows_stand_in_the_order_of_objectives_then_slices():
     assert [n for n in nlp.names if "turn" in n][4] == "turn@1[0]"
     first = [o.objective.feature for o in sol.objectives][1]
     q = nlp.initial.reshape(3, -1)[2]
-    at = nlp.types.index(OT.ineq)
-    np.testing.assert_allclose(phi[at], first.eval(komo.config, q)[0][0])
+    row = nlp.types.index(OT.ineq)
+    np.testing.assert_allclose(phi[row], first.eval(komo.config, q)[0][0])
     totals = nlp.summarize(phi)
     eq = [abs(y) for y, t in zip(phi, nlp.types, strict=True) if t is OT.eq]
-    assert totals.eq == max(eq) and totals.ineq == max(phi[at], 0)
+    assert totals.eq == max(eq) and totals.ineq == max(phi[row], 0)
 
 
 def test_evaluations_do_not_recompile_and_the_world_may_change():
@@ -179,8 +179,8 @@ def test_what_was_solved_is_stationary_with_shared_variables():
     assert 0 < np.sum(~free) < 4
     J, cost = J.toarray()[:, free], np.array([t is OT.sos for t in nlp.types])
     slope = 2 * J[cost].T @ phi[cost]
-    left = slope - J[~cost].T @ np.linalg.lstsq(J[~cost].T, slope)[0]
-    assert np.abs(left).max() < 1e-4 * np.abs(slope).max()
+    residual = slope - J[~cost].T @ np.linalg.lstsq(J[~cost].T, slope)[0]
+    assert np.abs(residual).max() < 1e-4 * np.abs(slope).max()
 
 
 def test_ipopt_finds_the_same_optimum():
@@ -188,24 +188,24 @@ def test_ipopt_finds_the_same_optimum():
     komo = arm(2, 8)
     sol, nlp = komo.solve(), komo.nlp()
     kinds = np.array([t.value for t in nlp.types])
-    cost, rest = kinds == OT.sos.value, kinds != OT.sos.value
-    kept = rest[nlp.row]
+    cost, is_constraint = kinds == OT.sos.value, kinds != OT.sos.value
+    entries = is_constraint[nlp.row]
 
     class Problem:
         objective = lambda self, x: np.sum(nlp.values(x)[0][cost] ** 2)
-        constraints = lambda self, x: nlp.values(x)[0][rest]
-        jacobian = lambda self, x: nlp.values(x)[1][kept]
+        constraints = lambda self, x: nlp.values(x)[0][is_constraint]
+        jacobian = lambda self, x: nlp.values(x)[1][entries]
 
         def gradient(self, x):
             phi, J = nlp.evaluate(x)
             return 2 * J[cost].T @ phi[cost]
 
         def jacobianstructure(self):
-            return (np.cumsum(rest) - 1)[nlp.row[kept]], nlp.column[kept]
+            return (np.cumsum(is_constraint) - 1)[nlp.row[entries]], nlp.column[entries]
 
-    low = np.where(kinds[rest] == OT.eq.value, 0.0, -1e20)
+    low = np.where(kinds[is_constraint] == OT.eq.value, 0.0, -1e20)
     ipopt = cyipopt.Problem(
-        nlp.dimension, rest.sum(), Problem(), *nlp.bounds, low, 0 * low
+        nlp.dimension, is_constraint.sum(), Problem(), *nlp.bounds, low, 0 * low
     )
     ipopt.add_option("print_level", 0)
     x, _ = ipopt.solve(nlp.initial)

@@ -35,8 +35,8 @@ def around_the_ball(q: list, cost: float, seconds: float) -> pw.KOMO:
     komo.add_control_objective(2, cost)
     komo.add_objective(None, FS.accumulatedCollisions, [], OT.ineq)
     komo.add_objective(None, FS.jointLimits, [], OT.ineq)
-    at = dict(scale=10 * np.eye(3)[:2], target=[0.45, 0.35, 0])
-    komo.add_objective([1.0], FS.position, ["end2"], OT.eq, **at)
+    goal = dict(scale=10 * np.eye(3)[:2], target=[0.45, 0.35, 0])
+    komo.add_objective([1.0], FS.position, ["end2"], OT.eq, **goal)
     komo.add_objective([1.0], FS.qItself, [], OT.eq, order=1)
     return komo
 
@@ -72,8 +72,8 @@ def test_inverse_kinematics_succeeds_at_any_weight_of_home(cost):
     komo.add_objective(None, FS.positionDiff, ["gripper", "box"], OT.eq, **above)
     komo.add_objective(None, FS.vectorZ, ["gripper"], OT.eq, target=[0, 0, 1])
     komo.add_objective(None, FS.scalarProductXY, ["gripper", "box"], OT.eq)
-    found = komo.solve_all(starts=40, progress=False)
-    assert np.mean([s.feasible for s in found]) > 0.7
+    solutions = komo.solve_all(starts=40, progress=False)
+    assert np.mean([s.feasible for s in solutions]) > 0.7
 
 
 @pytest.mark.long
@@ -81,8 +81,8 @@ def test_penalties_that_a_user_chooses_stay():
     komo = around_the_ball([1.0, 0.0, 0.0], 10.0, 1.0)
 
     def second(**options) -> np.ndarray:
-        given = dict(starts=2, progress=False, max_iterations=5)
-        return komo.solve_all(**given, **options)[1].path
+        limits = dict(starts=2, progress=False, max_iterations=5)
+        return komo.solve_all(**limits, **options)[1].path
 
     chosen = second(mu=0.1)
     assert np.array_equal(chosen, second(mu=0.1, alternate_start_penalty_factor=1.0))

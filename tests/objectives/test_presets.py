@@ -57,8 +57,8 @@ def box_gap(C, point, box) -> float:
 def rows_of(C, preset, type) -> np.ndarray:
     """All rows of a type at the present state, in order."""
     komo = pw.KOMO(C)
-    made = [o for o in komo.add(preset) if o.type is type]
-    return np.concatenate([o.feature.eval(C)[0] for o in made])
+    objectives = [o for o in komo.add(preset) if o.type is type]
+    return np.concatenate([o.feature.eval(C)[0] for o in objectives])
 
 
 def grasp_box_rows(C, direction):
@@ -66,11 +66,11 @@ def grasp_box_rows(C, direction):
     p, plane = seen(C, "gripper", "box"), [i for i in range(3) if i != k]
     finger = matrix(C, "gripper")[:, 0]
     inside = np.abs(p) - np.maximum(SIZE / 2 - 0.02, 0)
-    both = [p - (SIZE / 2 - 0.02), -p - (SIZE / 2 - 0.02)]
-    assert np.allclose(np.maximum(*both), inside)
+    sides = [p - (SIZE / 2 - 0.02), -p - (SIZE / 2 - 0.02)]
+    assert np.allclose(np.maximum(*sides), inside)
     return (
         [10 * p[k], *(finger @ matrix(C, "box")[:, i] for i in plane)],
-        [*(10 * side[i] for side in both for i in plane),
+        [*(10 * side[i] for side in sides for i in plane),
          10 * (0.001 - box_gap(C, "palm", "box"))],
     )  # fmt: skip
 
@@ -88,10 +88,10 @@ def place_box_rows(C, direction):
     k, sign = AXES.index(direction[-1]), -1 if direction[0] == "-" else 1
     p = seen(C, "box", "table")
     up = matrix(C, "box").T @ matrix(C, "table")[:, 2]
-    both = [p - (TOP / 2 - 0.02), -p - (TOP / 2 - 0.02)]
+    sides = [p - (TOP / 2 - 0.02), -p - (TOP / 2 - 0.02)]
     return (
         [10 * (p[2] - (SIZE[k] + TOP[2]) / 2), *(up - sign * np.eye(3)[k])],
-        [*(10 * side[i] for side in both for i in (0, 1)),
+        [*(10 * side[i] for side in sides for i in (0, 1)),
          10 * (0.001 - box_gap(C, "palm", "table"))],
     )  # fmt: skip
 
@@ -190,10 +190,10 @@ def test_velocity_rows_are_in_the_gripper_s_axes():
     )
     komo = pw.KOMO(C, 1, 4, 1)
     for sign, preset in ((1, presets.retract), (-1, presets.approach)):
-        made = komo.add(preset("gripper", 0.06), times=[0.25, 1.0])
-        still, across, along, far = made
-        assert [o.slices for o in made] == [(1, 2, 3)] * 3 + [(2,)]
-        assert [o.type for o in made] == [OT.eq, OT.eq, OT.ineq, OT.ineq]
+        objectives = komo.add(preset("gripper", 0.06), times=[0.25, 1.0])
+        still, across, along, far = objectives
+        assert [o.slices for o in objectives] == [(1, 2, 3)] * 3 + [(2,)]
+        assert [o.type for o in objectives] == [OT.eq, OT.eq, OT.ineq, OT.ineq]
         assert still.feature.symbol is FS.angularVel.symbol
         value = lambda o: o.feature.eval(C, q, tau)[0]
         np.testing.assert_allclose(value(across), 10 * velocity[:2])
@@ -223,7 +223,7 @@ def test_a_box_is_approached_held_between_the_fingers_put_down_and_left():
     start = C.pose("box")
     sol = komo.solve()
     assert sol.feasible, sol.report()
-    held = []
+    grips = []
     for q in sol.path[3:8]:
         C.q = q
         place = seen(C, "gripper", "box")
@@ -231,16 +231,16 @@ def test_a_box_is_approached_held_between_the_fingers_put_down_and_left():
         assert abs(place[1]) < 2e-3
         assert (np.abs(place) <= SIZE / 2 - 0.02 + 2e-3).all()
         np.testing.assert_allclose(np.abs(turn[:, 0]), Y, atol=2e-3)
-        held.append((place, turn))
-        if len(held) == 1:
+        grips.append((place, turn))
+        if len(grips) == 1:
             np.testing.assert_allclose(C.pose("box"), start, atol=1e-3)
             assert box_gap(C, "palm", "box") >= 0.0008
-        np.testing.assert_allclose(held[0][0], place, atol=1e-3)
-        np.testing.assert_allclose(held[0][1], turn, atol=2e-3)
+        np.testing.assert_allclose(grips[0][0], place, atol=1e-3)
+        np.testing.assert_allclose(grips[0][1], turn, atol=2e-3)
     np.testing.assert_allclose(matrix(C, "box")[:, 0], -Z, atol=2e-3)
-    at = seen(C, "box", "table")
-    assert abs(at[2] - (SIZE[0] + TOP[2]) / 2) < 2e-4
-    assert (np.abs(at[:2]) <= TOP[:2] / 2 - 0.02 + 2e-4).all()
+    center = seen(C, "box", "table")
+    assert abs(center[2] - (SIZE[0] + TOP[2]) / 2) < 2e-4
+    assert (np.abs(center[:2]) <= TOP[:2] / 2 - 0.02 + 2e-4).all()
     for span, distance in ((range(3, -1, -1), 0.1), (range(7, 12), 0.05)):
         C.q = sol.path[span[0]]
         R, p = matrix(C, "gripper"), C.pose("gripper")[:3]
@@ -328,8 +328,8 @@ def test_slices_of_presets():
     C = scene()
     komo = pw.KOMO(C, 2, 10, 1)
     grasp = komo.add(presets.grasp_box("gripper", "box", "palm"), [1.0])
-    at, early, earlier = (9,), (7, 8, 9), (6, 7, 8, 9)
-    assert [o.slices for o in grasp] == [at, at, at, early, earlier]
+    last, early, earlier = (9,), (7, 8, 9), (6, 7, 8, 9)
+    assert [o.slices for o in grasp] == [last, last, last, early, earlier]
     assert grasp[0].name == "grasp_box: positionRel(gripper, box)"
     assert [o.slices for o in komo.add(presets.stop(), [2.0])] == [(19,)]
     frozen = komo.add(presets.freeze_joint(["box"]), [1.0, 1.3])
@@ -363,13 +363,17 @@ def test_a_margin_beyond_the_middle_means_the_middle():
 
 def test_setups():
     C = scene()
-    ik, way, motion = (
+    ik, waypoints, motion = (
         presets.setup_inverse_kinematics(C),
         presets.setup_sequence(C, 3),
         presets.setup_motion(C, 2, 4, collisions=False),
     )
-    assert [(k.T, k.k_order) for k in (ik, way, motion)] == [(1, 0), (3, 1), (8, 2)]
-    names = [[o.name for o in k.objectives] for k in (ik, way, motion)]
+    assert [(k.T, k.k_order) for k in (ik, waypoints, motion)] == [
+        (1, 0),
+        (3, 1),
+        (8, 2),
+    ]
+    names = [[o.name for o in k.objectives] for k in (ik, waypoints, motion)]
     assert names[0] == ["control order 0", "accumulatedCollisions()"]
     assert names[1][:2] == ["control order 0", "control order 1"]
     assert names[2] == ["control order 2", "stop: qItself() velocity"]

@@ -145,9 +145,9 @@ def test_what_a_hand_holds_from_the_start_on():
     C.set_pose("mug", [0, 0, 0.1, 1, 0, 0, 0], "panda_hand")
     free = motion(C)
     assert "'panda_leftfinger' and 'mug'" in sentences(free)[0]
-    held = motion(C)
-    held.add_mode_switch([0.25, -1.0], "stable", ["panda_hand", "mug"])
-    assert sentences(held) == []
+    holding = motion(C)
+    holding.add_mode_switch([0.25, -1.0], "stable", ["panda_hand", "mug"])
+    assert sentences(holding) == []
     C.attach("panda_hand", "mug")
     assert sentences(motion(C)) == []
     C.detach("mug")
@@ -194,7 +194,7 @@ def test_batches_warn_once_for_all_worlds():
 
 
 @pytest.mark.parametrize(
-    ("target", "margin", "found"),
+    ("target", "margin", "overlap"),
     [
         (0.8, 0.0, "(-100.0 mm)"),
         (0.68, 0.05, "(20.0 mm)"),
@@ -203,16 +203,16 @@ def test_batches_warn_once_for_all_worlds():
     ],
 )
 @pytest.mark.parametrize("scale", [None, 10.0, [0.1]])
-def test_a_joint_target_that_violates_the_margin(target, margin, found, scale):
+def test_a_joint_target_that_violates_the_margin(target, margin, overlap, scale):
     komo = motion(cart(), margin)
     end = dict(target=[target], scale=scale, name="end")
     komo.add_objective([1.0], FS.qItself, [], OT.eq, **end)
-    if found is None:
+    if overlap is None:
         assert sentences(komo) == []
         return
     (finding,) = sentences(komo)
     assert finding.startswith("end: its target in slice 3 violates")
-    assert f"demands {1e3 * margin:.1f} mm: 'wall' and 'cart' {found}" in finding
+    assert f"demands {1e3 * margin:.1f} mm: 'wall' and 'cart' {overlap}" in finding
 
 
 def planar() -> pw.Config:
@@ -271,9 +271,9 @@ def test_axes_have_length_1(case):
     symbol, target, scale, says = AXES[case]
     komo = motion(planar(), None)
     komo.add_objective([1.0], symbol, ["tip"], OT.eq, target=target, scale=scale)
-    found = sentences(komo)
-    assert len(found) == bool(says)
-    assert all(part in text for text in found for part in says.split(" .* "))
+    findings = sentences(komo)
+    assert len(findings) == bool(says)
+    assert all(part in text for text in findings for part in says.split(" .* "))
 
 
 def test_goals_are_no_problem_of_costs_or_other_slices():

@@ -115,9 +115,9 @@ def test_a_shifted_solve_reaches_the_optimum_of_a_cold_one(slices):
     states = np.concatenate([C.q[None], komo.solve(**TIGHT).path])
     komo.shift(slices)
     np.testing.assert_array_equal(C.q, states[slices])
-    left = states[slices + 1 :]
-    np.testing.assert_array_equal(komo.initial[: len(left)], left)
-    assert (komo.initial[len(left) :] == states[-1]).all()
+    remaining = states[slices + 1 :]
+    np.testing.assert_array_equal(komo.initial[: len(remaining)], remaining)
+    assert (komo.initial[len(remaining) :] == states[-1]).all()
     warm = komo.solve(**TIGHT)
     anew = reaching(C)
     anew.set_start(previous=states[slices - 1])
@@ -270,9 +270,9 @@ BAD_STARTS = {
 
 @pytest.mark.parametrize("case", BAD_STARTS)
 def test_bad_starts_are_refused(case):
-    given, match = BAD_STARTS[case]
+    start, match = BAD_STARTS[case]
     with pytest.raises(pw.ObjectiveError, match=match):
-        cart(3).set_start(**given)
+        cart(3).set_start(**start)
 
 
 def test_what_cannot_be_used_is_refused():

@@ -222,9 +222,9 @@ def test_short_straight_pieces_between_corners_do_not_slow_a_path(spare):
         turn = 8 * 0.0019 * (1 + spare)
         steps = 0.1 + turn / 2 * np.array([1, -1] * 6)
         path = along(np.concatenate([[0], np.cumsum(steps)])[:, None])
-        found = path.retime(9.0, 4.0)
-        check_limits(found, 9.0, 4.0)
-        return found.duration
+        trajectory = path.retime(9.0, 4.0)
+        check_limits(trajectory, 9.0, 4.0)
+        return trajectory.duration
 
     assert duration(spare) == pytest.approx(duration(0.01), rel=0.02)
 
@@ -239,8 +239,8 @@ def test_turning_points_do_not_slow_a_path_without_limits_of_acceleration(accele
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("given", [{}, {"velocity": 3.0}, {"acceleration": 30.0}])
-def test_limits_of_the_problem_count_unless_others_are_given(given):
+@pytest.mark.parametrize("limits", [{}, {"velocity": 3.0}, {"acceleration": 30.0}])
+def test_limits_of_the_problem_count_unless_others_are_given(limits):
     C = pw.Config()
     C.add_frame("cart", joint="transX", limits=[[-9.0], [9.0]])
     C.add_frame("pan", "cart", joint="hingeZ", limits=[[-9.0], [9.0]])
@@ -248,12 +248,12 @@ def test_limits_of_the_problem_count_unless_others_are_given(given):
     komo.add_control_objective(2)
     komo.add_motion_limits([1.0, 2.0], [4.0, np.inf])
     komo.add_objective([1.0], FS.qItself, [], OT.eq, target=[6.0, 1.0])
-    fast = komo.solve(progress=False).retime(**given)
-    velocity = given.get("velocity", [1.0, 2.0])
-    acceleration = given.get("acceleration", [4.0, 4.0])
+    fast = komo.solve(progress=False).retime(**limits)
+    velocity = limits.get("velocity", [1.0, 2.0])
+    acceleration = limits.get("acceleration", [4.0, 4.0])
     check_limits(fast, velocity, acceleration)
     top = np.abs(fast.velocities).max(0)[0]
-    assert top == pytest.approx(given.get("velocity", 1.0), rel=0.01)
+    assert top == pytest.approx(limits.get("velocity", 1.0), rel=0.01)
 
 
 def cart_of_urdf(limit: str) -> pw.Config:

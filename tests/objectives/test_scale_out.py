@@ -20,17 +20,17 @@ SMALL = dict(devices=1, processes=1, joints=2, slices=1, problems=10, mesh=False
 PLAIN = dict(rank=0, port=0, checkpoint_dir=None)
 
 
-def start(tmp_path, **given) -> tuple[list[subprocess.Popen], list[Path]]:
+def start(tmp_path, **settings) -> tuple[list[subprocess.Popen], list[Path]]:
     """Return processes that solve a batch, and the files of their results."""
-    given = {**SMALL, **PLAIN, **given}
+    settings = {**SMALL, **PLAIN, **settings}
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        given["port"] = free.getsockname()[1]
-    outs = [tmp_path / f"out{rank}.npz" for rank in range(given["processes"])]
+        settings["port"] = free.getsockname()[1]
+    outs = [tmp_path / f"out{rank}.npz" for rank in range(settings["processes"])]
     started = []
     for rank, out in enumerate(outs):
-        own = json.dumps({**given, "rank": rank, "out": str(out)})
-        command = [sys.executable, str(SCRIPT), own]
+        process_settings = json.dumps({**settings, "rank": rank, "out": str(out)})
+        command = [sys.executable, str(SCRIPT), process_settings]
         env = {**os.environ, "JAX_PLATFORMS": "cpu"}
         pipe = dict(stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         started.append(subprocess.Popen(command, env=env, **pipe))
@@ -44,15 +44,15 @@ def end(started: list[subprocess.Popen]) -> None:
         process.communicate()
 
 
-def run(tmp_path, **given) -> list[dict[str, np.ndarray]]:
+def run(tmp_path, **settings) -> list[dict[str, np.ndarray]]:
     """Return the results of each process."""
-    started, outs = start(tmp_path, **given)
+    started, outs = start(tmp_path, **settings)
     try:
-        said = [process.communicate(timeout=400)[0] for process in started]
+        outputs = [process.communicate(timeout=400)[0] for process in started]
     finally:
         end(started)
     if any(process.returncode for process in started):
-        raise RuntimeError("\n".join(said))
+        raise RuntimeError("\n".join(outputs))
     return [dict(np.load(out)) for out in outs]
 
 
@@ -83,13 +83,13 @@ def test_two_processes_give_the_same_answers(tmp_path, devices):
 @pytest.mark.slow
 def test_two_processes_share_a_store(tmp_path):
     folder = tmp_path / "store"
-    given = dict(processes=2, mesh=True, checkpoint_dir=str(folder))
-    first = run(tmp_path, **given)
+    settings = dict(processes=2, mesh=True, checkpoint_dir=str(folder))
+    first = run(tmp_path, **settings)
     files = sorted(folder.glob("*.npz"))
     problems = [np.load(file)["problem"].tolist() for file in files]
     assert sorted(sum(problems, [])) == list(range(10)) and len(files) == 4
     files[1].unlink()
-    again = run(tmp_path, **given)
+    again = run(tmp_path, **settings)
     alone = run(tmp_path, checkpoint_dir=str(folder))
     for each in (*again, *alone):
         same(each, first[0])
@@ -105,9 +105,9 @@ def test_processes_that_disagree_are_told(tmp_path):
 
 @pytest.mark.slow
 def test_a_killed_process_loses_its_chunk_only(tmp_path):
-    folder, given = tmp_path / "store", dict(problems=1200)
+    folder, settings = tmp_path / "store", dict(problems=1200)
     started, outs = start(
-        tmp_path, processes=2, mesh=True, checkpoint_dir=str(folder), **given
+        tmp_path, processes=2, mesh=True, checkpoint_dir=str(folder), **settings
     )
     try:
         # rank 1 solves the odd problems
@@ -121,14 +121,14 @@ def test_a_killed_process_loses_its_chunk_only(tmp_path):
     finally:
         end(started)
     assert not any(out.exists() for out in outs)
-    kept = {file: file.stat().st_mtime_ns for file in folder.glob("solves-*.npz")}
-    problems = sum((np.load(file)["problem"].tolist() for file in kept), [])
+    stored = {file: file.stat().st_mtime_ns for file in folder.glob("solves-*.npz")}
+    problems = sum((np.load(file)["problem"].tolist() for file in stored), [])
     assert 20 <= len(problems) < 1200
     # whole chunks of each share are there: only the one in progress is lost
     for rank in (0, 1):
         mine = sorted(b for b in problems if b % 2 == rank)
         assert mine == list(range(rank, 2 * len(mine), 2))
-    (again,) = run(tmp_path, checkpoint_dir=str(folder), **given)
-    assert all(file.stat().st_mtime_ns == then for file, then in kept.items())
-    (fresh,) = run(tmp_path, **given)
+    (again,) = run(tmp_path, checkpoint_dir=str(folder), **settings)
+    assert all(file.stat().st_mtime_ns == then for file, then in stored.items())
+    (fresh,) = run(tmp_path, **settings)
     same(again, fresh)

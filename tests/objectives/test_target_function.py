@@ -139,12 +139,12 @@ def test_masked_losses_have_finite_gradients(reach, of_all):
 
 @pytest.mark.long
 def test_a_status_has_no_tangent(reach):
-    (path, status), (rate, none) = jax.jvp(reach, (GOOD,), (GOOD,))
+    (path, status), (rate, status_rate) = jax.jvp(reach, (GOOD,), (GOOD,))
     assert jnp.issubdtype(status.dtype, jnp.integer) and status.shape == ()
-    assert none.dtype == jax.dtypes.float0
+    assert status_rate.dtype == jax.dtypes.float0
     assert rate.shape == path.shape == (1, 3)
     _, pull = jax.vjp(reach, GOOD)
-    assert np.isfinite(pull((path, none))[0]).all()
+    assert np.isfinite(pull((path, status_rate))[0]).all()
 
 
 @pytest.mark.long
@@ -247,7 +247,7 @@ def test_training_through_targets_out_of_reach(reach):
     """An affine map from inputs to targets learns; at first many are out of reach."""
     rng = np.random.default_rng(0)
     inputs = jnp.asarray(rng.uniform(-1, 1, (8, 2)))
-    wanted = 0.6 + 0.2 * rng.uniform(-1, 1, (8, 3))
+    goals = 0.6 + 0.2 * rng.uniform(-1, 1, (8, 3))
     begin = jnp.asarray([[1.0, 0.2], [0.1, 1.0]]), jnp.asarray([0.8, 0.5])
 
     def losses(parameters):
@@ -256,7 +256,7 @@ def test_training_through_targets_out_of_reach(reach):
         targets = jnp.pad(targets, ((0, 0), (0, 1)))
         paths, status = jax.vmap(reach)(targets)
         is_solved = status == Status.CONVERGED
-        error = jnp.sum((paths[:, 0] - wanted) ** 2, -1)
+        error = jnp.sum((paths[:, 0] - goals) ** 2, -1)
         pull = 4 + jnp.sum(targets**2, -1)
         return jnp.where(is_solved, error, pull), is_solved
 

@@ -52,20 +52,20 @@ def test_the_mouse_drags_a_target_and_the_robot_follows(tmp_path):
 
     with C.view(browser=False) as view:
         view.on_move("target", react)
-        at = lambda point: pixel(view._server, point)
+        on_page = lambda point: pixel(view._server, point)
         with Browser(view.url, tmp_path / "browser") as browser:
-            seen = lambda: spot(browser.picture(), 2)
-            wait_for(lambda: seen() is not None)
+            target_spot = lambda: spot(browser.picture(), 2)
+            wait_for(lambda: target_spot() is not None)
             arrow = np.array([0.4 + 0.13, 0.3, 0])
-            browser.drag(at(arrow), at(arrow - [0.3, 0, 0]))
+            browser.drag(on_page(arrow), on_page(arrow - [0.3, 0, 0]))
             wait_for(lambda: C.q[0] > 1.0)
             x, y, z = C.pose("target")[:3]
             np.testing.assert_allclose([x, y, z], [0.1, 0.3, 0], atol=0.04)
             np.testing.assert_allclose(C.q, np.arctan2(y, x))
-            hand = at(C.pose("hand")[:3])
-            wait_for(lambda: np.linalg.norm(seen() - hand) < 40)
+            hand = on_page(C.pose("hand")[:3])
+            wait_for(lambda: np.linalg.norm(target_spot() - hand) < 40)
 
 
 def _spots(picture: np.ndarray, count: int):
-    found = [spot(picture, color) for color in range(count)]
-    return None if any(f is None for f in found) else np.stack(found)
+    spots = [spot(picture, color) for color in range(count)]
+    return None if any(f is None for f in spots) else np.stack(spots)

@@ -317,9 +317,11 @@ def test_files_equal_robotics(name, theirs):
     names, moving = K.names, []
     for a, b in theirs[name]:
         i, j = names.index(a), names.index(b)
-        seen = [X.R[i].T @ (X.p[j] - X.p[i]) for X in poses]
-        turn = [X.R[i].T @ X.R[j] for X in poses]
-        if not (np.allclose(*seen, atol=1e-9) and np.allclose(*turn, atol=1e-9)):
+        offsets = [X.R[i].T @ (X.p[j] - X.p[i]) for X in poses]
+        rotations = [X.R[i].T @ X.R[j] for X in poses]
+        if not (
+            np.allclose(*offsets, atol=1e-9) and np.allclose(*rotations, atol=1e-9)
+        ):
             moving += [a, b]
     assert C.getCollidablePairs() == moving
     assert len(moving) == 2 * {"panda": 30, "pr2": 57 - 6}[name]

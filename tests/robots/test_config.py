@@ -168,8 +168,8 @@ def test_arrays_that_users_give_stay_theirs():
     C.set_joint("a", value)
     C.joints.set_limits("a", limits)
     D = C.copy()
-    for given in (position, size, value, limits):
-        given[:] = 9.0
+    for array in (position, size, value, limits):
+        array[:] = 9.0
     for world in (C, D):
         np.testing.assert_array_equal(world.q, [0.2])
         np.testing.assert_array_equal(world.limits, [[-1], [1]])

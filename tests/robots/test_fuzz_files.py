@@ -230,8 +230,8 @@ def motion(suffix: str) -> bytes:
 
 
 def mesh(kind: str) -> bytes:
-    made = trimesh.creation.box([1, 2, 3]).export(file_type=kind)
-    return made if isinstance(made, bytes) else made.encode()
+    contents = trimesh.creation.box([1, 2, 3]).export(file_type=kind)
+    return contents if isinstance(contents, bytes) else contents.encode()
 
 
 def as_json(text: bytes) -> bytes:

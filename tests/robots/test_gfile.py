@@ -38,10 +38,10 @@ def world_poses(model: Model) -> list[np.ndarray]:
     """Forward kinematics, as slow and plain as it gets."""
     q = {i: f.joint.q for i, f in enumerate(model.frames) if f.joint and f.joint.dim}
     q |= model.q
-    found: dict[int, np.ndarray] = {}
+    poses: dict[int, np.ndarray] = {}
 
     def pose(i: int) -> np.ndarray:
-        if i not in found:
+        if i not in poses:
             frame = model.frames[i]
             total = IDENTITY if frame.parent is None else pose(frame.parent)
             total = pose_multiply(total, frame.origin)
@@ -54,8 +54,8 @@ def world_poses(model: Model) -> list[np.ndarray]:
                     joint.type, joint.axis, joint.scale * value
                 )
                 total = pose_multiply(total, step)
-            found[i] = total
-        return found[i]
+            poses[i] = total
+        return poses[i]
 
     return [pose(i) for i in range(len(model.frames))]
 
@@ -102,8 +102,8 @@ def assert_same(model: Model, expected: dict, tolerance: float, meshes: bool) ->
         assert flat(attributes.get("note")) == flat(want.get("note")), frame.name
         if joint is not None and joint.dim and joint.mimic is None:
             limits = [] if joint.limits is None else joint.limits.reshape(-1)
-            wanted = want["limits"][: 2 * joint.dim]
-            np.testing.assert_allclose(limits, wanted, atol=tolerance)
+            expected_limits = want["limits"][: 2 * joint.dim]
+            np.testing.assert_allclose(limits, expected_limits, atol=tolerance)
             assert joint.scale == want["joint_scale"]
         if joint is not None and joint.dim and want["mimic"]:
             assert attributes["mimic"] == want["mimic"]
@@ -146,8 +146,8 @@ def test_shipped_file_as_recorded(name):
 @needs_robotic
 @pytest.mark.long
 def test_sample_of_shipped_files_live(tmp_path):
-    found = ask_robotic([MODELS / name for name in SAMPLE], tmp_path)
-    for name, expected in zip(SAMPLE, found, strict=True):
+    answers = ask_robotic([MODELS / name for name in SAMPLE], tmp_path)
+    for name, expected in zip(SAMPLE, answers, strict=True):
         assert expected is not None, name
         assert_same(read_gfile(MODELS / name), expected, 1e-12, meshes=False)
 
@@ -393,10 +393,10 @@ def test_mimic_chain_follows_the_root(tmp_path):
     text += " mimic: a, joint_scale: -1 }\nc(p): { joint: hingeX, mimic: b,"
     text += " joint_scale: -1 }\nd(p): { joint: hingeX, mimic: b, joint_scale: 3 }"
     model = read_gfile(write(text, tmp_path))
-    found = [
+    relations = [
         (j.mimic, j.multiplier, j.scale) for j in (f.joint for f in model.frames[2:])
     ]
-    assert found == [("a", -1, 2), ("a", 1, 2), ("a", -1, 2)]
+    assert relations == [("a", -1, 2), ("a", 1, 2), ("a", -1, 2)]
 
 
 def test_missing_meshes_and_lost_poses_warn_once(tmp_path):

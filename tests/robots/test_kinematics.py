@@ -139,10 +139,10 @@ def test_a_joint_value_is_read_off_its_own_motion(kind):
     axis = np.array([0.48, 0.6, 0.64])
     for _ in range(20):
         q = rng.uniform(-1.4, 1.4, neutral_value(kind).size)
-        found, error = value_from_pose(kind, axis, joint_transform(kind, axis, q))
+        value, error = value_from_pose(kind, axis, joint_transform(kind, axis, q))
         assert error < 1e-12
         np.testing.assert_allclose(
-            joint_transform(kind, axis, found),
+            joint_transform(kind, axis, value),
             joint_transform(kind, axis, q),
             atol=1e-9,
         )
@@ -261,9 +261,9 @@ def test_differences_are_undone_by_steps(seed):
     poses = lambda q: np.stack(C.kinematics().forward_pass(q).frames.p)
     np.testing.assert_allclose(poses(integrate(tree, a, step)), poses(b), atol=1e-12)
     np.testing.assert_allclose(difference(tree, a, a), 0, atol=1e-12)
-    none = np.zeros((0, tree.nq)), np.zeros((0, tree.nv))
-    assert integrate(tree, *none).shape == none[0].shape
-    assert difference(tree, none[0], none[0]).shape == none[1].shape
+    empty = np.zeros((0, tree.nq)), np.zeros((0, tree.nv))
+    assert integrate(tree, *empty).shape == empty[0].shape
+    assert difference(tree, empty[0], empty[0]).shape == empty[1].shape
     for first, column in tree.balls:
         turn = np.linalg.norm(step[:, column : column + 3], axis=1)
         quaternions = (x[:, first : first + 4] for x in (a, b))

@@ -189,8 +189,8 @@ def test_a_name_in_package_xml_counts_before_a_folder(tmp_path):
     meshes = locator(root / "urdf")
     assert meshes.find("package://arm/meshes/m.stl") == root / MESH
     assert meshes.find("package://other/meshes/m.stl") is None
-    given = locator(root / "urdf", {"arm": other})
-    assert given.find("package://arm/meshes/m.stl") == other / MESH
+    with_package = locator(root / "urdf", {"arm": other})
+    assert with_package.find("package://arm/meshes/m.stl") == other / MESH
 
 
 @pytest.mark.parametrize("text", ["", "<package/>", "<!DOCTYPE p []><package/>", "\0"])

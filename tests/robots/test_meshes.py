@@ -80,16 +80,16 @@ def test_parts_of_a_scene_become_one_mesh(tmp_path):
 
 
 def test_convex_parts_and_points(tmp_path):
-    both = np.concatenate([BOX.vertices, BOX.vertices + 5]).astype("f4")
+    points = np.concatenate([BOX.vertices, BOX.vertices + 5]).astype("f4")
     path = box_h5(
         tmp_path / "a.h5",
-        decomp__vertices=both,
+        decomp__vertices=points,
         decomp__parts=np.array([0, 8], "u4"),
-        points__vertices=both,
+        points__vertices=points,
     )
     assert [p.tolist() for p in read_convex_parts(path)] == [
-        both[:8].tolist(),
-        both[8:].tolist(),
+        points[:8].tolist(),
+        points[8:].tolist(),
     ]
     assert read_points(path).shape == (16, 3)
     text = "a: { mesh: <a.h5>, mesh_decomp: <a.h5>, meshscale: 2 }\nb: { shape: ssCvx,"

@@ -22,8 +22,8 @@ mujoco = pytest.importorskip("mujoco")
 BALL = '<geom size=".1"/>'
 
 
-def mjcf(world: str, rest: str = "") -> str:
-    return f"<mujoco><worldbody>{world}</worldbody>{rest}</mujoco>"
+def mjcf(world: str, more: str = "") -> str:
+    return f"<mujoco><worldbody>{world}</worldbody>{more}</mujoco>"
 
 
 def body(name: str, inner: str, place: str = 'pos="1 2 3" euler="10 20 30"') -> str:
@@ -212,8 +212,8 @@ def test_tendons_that_couple_two_joints(
     tmp_path, tendons, equality, multiplier, offset
 ):
     joints = body("a", '<joint name="j"/>') + body("b", '<joint name="k"/>')
-    rest = f"<tendon>{tendons}</tendon><equality>{equality}</equality>"
-    frames = frames_of(tmp_path, mjcf(joints, rest))
+    couplings = f"<tendon>{tendons}</tendon><equality>{equality}</equality>"
+    frames = frames_of(tmp_path, mjcf(joints, couplings))
     k = frames["b"].joint
     assert (k.mimic, k.multiplier) == ("j", multiplier)
     assert k.offset == pytest.approx(offset) and frames["a"].joint.mimic is None
@@ -240,11 +240,12 @@ def test_keys_are_named_states(tmp_path):
 
 def test_constraints_that_are_left_out(tmp_path: Path):
     joints = body("a", '<joint name="j"/>') + body("b", '<joint name="k"/>')
-    rest = """<equality><joint name="curve" joint1="j" joint2="k" polycoef="0 1 1"/>
+    constraints = """<equality>
+        <joint name="curve" joint1="j" joint2="k" polycoef="0 1 1"/>
         <weld name="w" body1="a" body2="b"/>
         <joint joint1="k" joint2="j"/><joint joint1="j" joint2="k"/></equality>"""
     with pytest.warns(UserWarning, match="'curve' of the joints 'j' and 'k'.*'w'"):
-        frames = frames_of(tmp_path, mjcf(joints, rest))
+        frames = frames_of(tmp_path, mjcf(joints, constraints))
     assert frames["b"].joint.mimic == "j" and frames["a"].joint.mimic is None
 
 
@@ -260,14 +261,16 @@ def test_shapes_are_full_sizes(tmp_path: Path):
     asset += '<material name="m" texture="t" rgba="0 1 0 1"/></asset>'
     frames = frames_of(tmp_path, mjcf(geoms, asset))
     assert type(frames["world"].shape).__name__ == "Plane"
-    found = {type(g.shape).__name__: g for g in frames["a"].geometries}
-    assert found["Capsule"].shape.length == 1 and found["Capsule"].shape.radius == 0.1
-    assert found["Box"].shape.size.tolist() == [0.2, 0.4, 0.6]
-    assert found["Box"].pose[:3].tolist() == [1, 0, 0]
-    assert found["Box"].color == (1, 0, 0, 1) and found["Sphere"].color == (0, 1, 0, 1)
-    assert found["Cylinder"].shape.length == 1 and not found["Cylinder"].visual
-    assert found["Ellipsoid"].shape.radii.tolist() == [0.1, 0.2, 0.3]
-    assert not found["Ellipsoid"].collision
+    geometries = {type(g.shape).__name__: g for g in frames["a"].geometries}
+    capsule, box, cylinder = (geometries[n] for n in ("Capsule", "Box", "Cylinder"))
+    ellipsoid, sphere = geometries["Ellipsoid"], geometries["Sphere"]
+    assert capsule.shape.length == 1 and capsule.shape.radius == 0.1
+    assert box.shape.size.tolist() == [0.2, 0.4, 0.6]
+    assert box.pose[:3].tolist() == [1, 0, 0]
+    assert box.color == (1, 0, 0, 1) and sphere.color == (0, 1, 0, 1)
+    assert cylinder.shape.length == 1 and not cylinder.visual
+    assert ellipsoid.shape.radii.tolist() == [0.1, 0.2, 0.3]
+    assert not ellipsoid.collision
     assert [g.collision for g in frames["a"].geometries] == [True] * 4 + [False]
 
 

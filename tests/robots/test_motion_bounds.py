@@ -42,8 +42,8 @@ def sampled_motion(C: pw.Config, path, rng):
     R, p = np.asarray(frames.R)[:, :-1], np.asarray(frames.p)[:, :-1]
     lengths, curvatures = [], []
     for _ in range(6):
-        at = rng.normal(size=3)
-        x = p + R @ (RADIUS * at / np.linalg.norm(at))
+        direction = rng.normal(size=3)
+        x = p + R @ (RADIUS * direction / np.linalg.norm(direction))
         middle = len(x) // 2
         parts = np.linalg.norm(np.diff(x, axis=0), axis=-1)
         lengths.append(np.maximum(parts[:middle].sum(0), parts[middle:].sum(0)))
@@ -96,8 +96,10 @@ def test_balls_that_turn_about_their_centre_do_not_move():
     turn = np.array([0, 0, 0, 0.5, 0.2, -0.4])
     bounds = bounds_of_all_frames(C, C.q, turn, 0.0)
     np.testing.assert_allclose(bounds.displacement, 0, atol=1e-12)
-    there = bounds_of_all_frames(C, C.q, turn, 2.0)
-    assert 2 * np.linalg.norm(turn) <= there.displacement.sum() <= 2.0 * 1.1 + 1e-9
+    within_reach = bounds_of_all_frames(C, C.q, turn, 2.0)
+    assert (
+        2 * np.linalg.norm(turn) <= within_reach.displacement.sum() <= 2.0 * 1.1 + 1e-9
+    )
 
 
 @pytest.mark.long

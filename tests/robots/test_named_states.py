@@ -83,11 +83,11 @@ def test_costs_and_exclusions_begin_at_the_home():
     C = arm()
     # The last link is folded back onto the second.
     C.home = [0, np.pi - 0.1, 0]
-    found = {(p.a, p.b): p.reason for p in C.copy().pairs.ignore_default(samples=300)}
-    assert found["l1", "l3"] == "Default"
+    reasons = {(p.a, p.b): p.reason for p in C.copy().pairs.ignore_default(samples=300)}
+    assert reasons["l1", "l3"] == "Default"
     C.home = [0.2, 0.3, 0.4]
-    found = {(p.a, p.b): p.reason for p in C.copy().pairs.ignore_default(samples=300)}
-    assert ("l1", "l3") not in found
+    reasons = {(p.a, p.b): p.reason for p in C.copy().pairs.ignore_default(samples=300)}
+    assert ("l1", "l3") not in reasons
     komo = pw.KOMO(C)
     komo.add_control_objective(order=0)
     assert_allclose(komo.solve().q, C.home, atol=1e-4)
@@ -159,10 +159,10 @@ VIRTUAL = '<virtual_joint name="v" type="planar" parent_frame="o" child_link="l0
 
 @pytest.mark.parametrize("joint", [POSE, f'{VIRTUAL}<joint name="v" value="0"/>'])
 def test_groups_and_virtual_joints_are_optional(joint, tmp_path):
-    virtual, _, rest = joint.rpartition("<joint")
+    virtual, _, attributes = joint.rpartition("<joint")
     (tmp_path / "r.srdf").write_text(
         f'<robot name="r">{virtual}<group_state name="home">'
-        f'<joint{rest}<joint name="l1" value="0.2"/></group_state></robot>'
+        f'<joint{attributes}<joint name="l1" value="0.2"/></group_state></robot>'
     )
     C = arm()
     with warnings.catch_warnings():
@@ -179,9 +179,9 @@ def test_long_warnings_are_short_and_name_the_file_once(tmp_path):
         '<disable_collisions link1="l1" link2="l3"/></robot>'
     )
     C = arm()
-    with pytest.warns(UserWarning) as seen:
+    with pytest.warns(UserWarning) as records:
         C.pairs.read_srdf(file)
-    (warning,) = seen
+    (warning,) = records
     message = str(warning.message)
     assert message.count(str(file)) == 1 and "line 1, <disable_collisions>" in message
     assert "and 6 more. The rest applies." in message and "x8" not in message

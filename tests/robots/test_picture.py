@@ -20,7 +20,7 @@ from posewise.robots.world.palette import body_colors, body_roots
 def test_a_buffer_has_the_nearest_triangle_at_the_middle_of_each_pixel():
     rng = np.random.default_rng(0)
     corners, depth = rng.uniform(-3, 15, (30, 3, 2)), rng.normal(size=(30, 3))
-    found = rasterize(corners, depth, (10, 12))
+    buffer = rasterize(corners, depth, (10, 12))
     for y, x in np.ndindex(10, 12):
         best = (-np.inf, -1)
         for k in range(30):
@@ -28,9 +28,9 @@ def test_a_buffer_has_the_nearest_triangle_at_the_middle_of_each_pixel():
             weights = np.linalg.solve(A, [x + 0.5, y + 0.5, 1])
             if (weights >= 0).all():
                 best = max(best, (weights @ depth[k], k))
-        assert found.triangle[y, x] == best[1]
+        assert buffer.triangle[y, x] == best[1]
         if best[1] >= 0:
-            assert found.depth[y, x] == pytest.approx(best[0])
+            assert buffer.depth[y, x] == pytest.approx(best[0])
 
 
 def two_balls() -> pw.Config:

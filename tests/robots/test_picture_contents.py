@@ -118,8 +118,8 @@ def cupboard(content: float) -> pw.Config:
 def test_containers_open_where_they_hide_something(content, eye, hiding):
     C = cupboard(content)
     scene = drawn_scene(C, C.frame_names)
-    found = hiding_frames(C, scene, np.array(eye, float))
-    assert {C.frame_names[i] for i in found} == hiding
+    indices = hiding_frames(C, scene, np.array(eye, float))
+    assert {C.frame_names[i] for i in indices} == hiding
 
 
 def test_what_is_in_a_container_is_seen_in_its_picture():

@@ -48,13 +48,15 @@ def test_a_box_is_six_planes_and_eight_corners():
     by_size = C.annotations.regions[0]
     by_planes = C.annotations.add_region("crate", "same", planes=2 * np.array(SIX))
     order = lambda x: x[np.lexsort(np.round(x, 6).T)]
-    for made in (by_size, by_planes):
-        np.testing.assert_allclose(order(made.planes), order(np.array(SIX)), atol=1e-12)
+    for region in (by_size, by_planes):
         np.testing.assert_allclose(
-            [made.corners.min(0), made.corners.max(0)], [LOW, HIGH]
+            order(region.planes), order(np.array(SIX)), atol=1e-12
         )
-        assert made.corners.shape == (8, 3)
-        np.testing.assert_allclose(made.inset(0.01).max(0), HIGH - 0.01)
+        np.testing.assert_allclose(
+            [region.corners.min(0), region.corners.max(0)], [LOW, HIGH]
+        )
+        assert region.corners.shape == (8, 3)
+        np.testing.assert_allclose(region.inset(0.01).max(0), HIGH - 0.01)
 
 
 def test_a_wedge_has_six_corners_and_a_triangle_faces_up():
@@ -105,11 +107,11 @@ BAD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("names", "given", "says"), BAD)
-def test_what_is_no_region(names, given, says):
+@pytest.mark.parametrize(("names", "options", "says"), BAD)
+def test_what_is_no_region(names, options, says):
     C = scene().copy()
     with pytest.raises(PosewiseError, match=says):
-        C.annotations.add_region(*names, **given)
+        C.annotations.add_region(*names, **options)
     assert len(C.annotations.regions) == 2
 
 
@@ -124,10 +126,10 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_region_that_is_none_is_named_with_a_point(name):
-    statement, given = WRONG[name]
+    statement, options = WRONG[name]
     C = scene().copy()
     kind = "cavity" if statement is INSIDE else "support"
-    C.annotations.add_region("crate", "wrong", kind, **given)
+    C.annotations.add_region("crate", "wrong", kind, **options)
     with pytest.raises(PosewiseError, match=f"'wrong' of 'crate' is no {kind}.* point"):
         statement.violation(C)
 
@@ -172,13 +174,15 @@ def judged(C, statement, where, crates=None):
 def test_rows_of_a_cavity_are_linear_and_sound():
     C = scene().copy()
     where, local = poses(C, 400)
-    said, truth = judged(C, INSIDE, where)
-    assert truth[said <= 0].all() and (said <= 0).sum() > 50
+    violations, truth = judged(C, INSIDE, where)
+    assert truth[violations <= 0].all() and (violations <= 0).sum() > 50
     faces = np.array(SIX)
     np.testing.assert_allclose(
-        said, (local @ faces[:, :3].T - faces[:, 3]).max(1) + 1e-5, atol=1e-9
+        violations, (local @ faces[:, :3].T - faces[:, 3]).max(1) + 1e-5, atol=1e-9
     )
-    np.testing.assert_array_equal(admits_poses(INSIDE, C, "item", where), said <= 0)
+    np.testing.assert_array_equal(
+        admits_poses(INSIDE, C, "item", where), violations <= 0
+    )
 
 
 @pytest.mark.long
@@ -188,13 +192,13 @@ def test_rows_of_a_support_are_sound_and_let_things_stand():
     overturned = np.arange(400) >= 350
     flipped = at(*C.pose("crate")[:3]) @ np.diag([1, 1, 1, 0, 0, 0, 0]) + np.eye(7)[4]
     crates = np.where(overturned[:, None], flipped, C.pose("crate"))
-    said, truth = judged(C, ON_TOP, where, crates)
-    assert truth[said <= 0].all() and (said <= 0).sum() > 20
+    violations, truth = judged(C, ON_TOP, where, crates)
+    assert truth[violations <= 0].all() and (violations <= 0).sum() > 20
     well = (np.abs(local[:, :2]) < HIGH[:2] - 2e-4).all(1) & ~overturned
     touching = np.abs(local[:, 2] - 0.04) < 2e-5
     flat = np.arange(len(local)) % 2 == 0
-    assert (said[well & touching & flat] <= 0).all()
-    assert (said[overturned] > 0).all()
+    assert (violations[well & touching & flat] <= 0).all()
+    assert (violations[overturned] > 0).all()
 
 
 @pytest.mark.sampled
@@ -251,16 +255,16 @@ def test_a_cavity_whose_door_moves_is_one_wherever_the_door_is():
     inside = logic.InsideOf("item", "microwave")
     rng = np.random.default_rng(0)
     door = C.joints.coordinates(["door_joint"])
-    said = 0
+    count = 0
     for angle in np.linspace(0, 1.7, 6):
         near = rng.uniform([-0.2, -0.15, 0], [0.25, 0.25, 0.3], (50, 3))
         C.q = np.where(np.arange(C.nq) == door, angle, C.q)
-        told, truth = judged(
+        violations, truth = judged(
             C, inside, np.pad(near, ((0, 0), (0, 4)), constant_values=1)
         )
-        assert truth[told <= 0].all()
-        said += (told <= 0).sum()
-    assert said > 50
+        assert truth[violations <= 0].all()
+        count += (violations <= 0).sum()
+    assert count > 50
 
 
 def test_what_nothing_encloses_is_no_cavity_and_not_used_while_a_door_moves():

@@ -68,9 +68,9 @@ def test_reference_meshes(name):
     mesh = reference_mesh(name)
     grid = signed_distance_grid(Mesh(mesh), 32)
     h = float(grid.spacing)
-    at = nodes(grid).reshape(-1, 3)
-    some = RNG.integers(0, len(at), 150)
-    exact = signed(mesh, at[some])
+    node_points = nodes(grid).reshape(-1, 3)
+    some = RNG.integers(0, len(node_points), 150)
+    exact = signed(mesh, node_points[some])
     np.testing.assert_allclose(grid.values.reshape(-1)[some], exact, atol=1e-12)
     points = points_in_box(grid, 400)
     error = np.abs(distance(grid, points) - signed(mesh, points)) / h
@@ -137,8 +137,8 @@ def test_a_cavity_is_outside():
     vertices = np.concatenate([BOX.vertices, BOX.vertices / 2])
     faces = np.concatenate([BOX.faces, BOX.faces[:, ::-1] + 8])
     grid = signed_distance_grid(Mesh(triangles(vertices, faces)), 32)
-    at = distance(grid, np.array([[0.0, 0, 0], [0.375, 0, 0], [0.6, 0, 0]]))
-    np.testing.assert_allclose(at, [0.25, -0.125, 0.1], atol=0.02)
+    distances = distance(grid, np.array([[0.0, 0, 0], [0.375, 0, 0], [0.6, 0, 0]]))
+    np.testing.assert_allclose(distances, [0.25, -0.125, 0.1], atol=0.02)
 
 
 @pytest.mark.filterwarnings("ignore:invalid value")
@@ -236,8 +236,8 @@ def test_a_solid_that_leaves_the_box_stays_continuous():
     grid = ball(spacing=0.02)
     assert (grid.values < 0).all()
     low, high = box_of(grid)
-    at = np.array([high * [1, 0, 0] + [x, 0, 0] for x in (0.0, 1e-9, 1.0)])
-    a, b, c = distance(grid, at)
+    outside = np.array([high * [1, 0, 0] + [x, 0, 0] for x in (0.0, 1e-9, 1.0)])
+    a, b, c = distance(grid, outside)
     assert a < 0 and b == pytest.approx(a) and c == pytest.approx(a + 1)
 
 
@@ -250,8 +250,8 @@ def test_grids_are_data():
     programs(first, points)
     programs(second, points)
     assert programs._cache_size() == 1
-    both = jax.tree.map(lambda *x: jnp.stack(x), first, second)
-    stacked = jax.vmap(grid_distance, (0, None))(both, points)
+    grids = jax.tree.map(lambda *x: jnp.stack(x), first, second)
+    stacked = jax.vmap(grid_distance, (0, None))(grids, points)
     for got, grid in zip(stacked, (first, second), strict=True):
         np.testing.assert_allclose(got, distance(grid, points), atol=1e-14)
 

@@ -96,22 +96,22 @@ def test_lines_are_in_a_shape_where_its_points_are(name):
     enter, leave = (
         c[:, 0] for c in intersect_lines(frame(shape, pose), origin, direction)
     )
-    own = lambda t: (origin + t[:, None] * direction - p) @ R
+    local = lambda t: (origin + t[:, None] * direction - p) @ R
     hit = enter <= leave
     assert hit.any()
     step = 1e-5
     for t, inside in ((enter, 1), (leave, -1)):
         finite = np.isfinite(t)
-        at = np.where(finite, t, 0.0)
+        crossing = np.where(finite, t, 0.0)
         long = finite & (leave - enter > 4 * step)
-        assert holds(own(at + inside * step))[long].all()
-        assert not holds(own(at - inside * step))[finite].any()
+        assert holds(local(crossing + inside * step))[long].all()
+        assert not holds(local(crossing - inside * step))[finite].any()
     along = np.linspace(-3, 3, 200 if "hull" not in name else 12)
     for t in along:
         now = np.full(60, t)
         margin = np.minimum(np.abs(enter - t), np.abs(leave - t)) > step
         expected = (enter <= t) & (t <= leave)
-        assert (holds(own(now)) == expected)[margin].all()
+        assert (holds(local(now)) == expected)[margin].all()
 
 
 def test_a_ray_does_not_meet_the_part_it_starts_in():
@@ -119,9 +119,9 @@ def test_a_ray_does_not_meet_the_part_it_starts_in():
     parts = [(pw.Box([1, 1, 1]), None), (pw.Box([1, 1, 1]), [0.8, 0, 0, 1, 0, 0, 0])]
     C.add_object("two", parts)
     starts = np.array([[0.0, 0, 0], [-2, 0, 0], [2, 0, 0], [0.4, 0, 0]])
-    found = ray_hits(C.frame("two"), starts, np.tile([1.0, 0, 0], (4, 1)))
+    distances = ray_hits(C.frame("two"), starts, np.tile([1.0, 0, 0], (4, 1)))
     expected = [[np.inf, 0.3], [1.5, 2.3], [np.inf, np.inf], [np.inf, np.inf]]
-    np.testing.assert_allclose(found, expected)
+    np.testing.assert_allclose(distances, expected)
 
 
 @pytest.mark.parametrize("name", [n for n in SHAPES if n != "plane"])
@@ -130,18 +130,18 @@ def test_boxes_and_volumes(name):
     shape, holds = SHAPES[name]
     rng = np.random.default_rng(1)
     pose, turn = random_pose(rng), quat_to_matrix(random_pose(rng)[3:])
-    made = frame(shape, pose)
-    low, high = (x[0] for x in body_boxes(made, turn, ZERO))
+    body = frame(shape, pose)
+    low, high = (x[0] for x in body_boxes(body, turn, ZERO))
     rays = 4000 if "hull" not in name else 1000
     through = rng.uniform(low, high, (rays, 3)) @ turn
     for axis in range(3):
         direction = np.broadcast_to(turn[axis], through.shape)
-        enter, leave = intersect_lines(made, through, direction)
+        enter, leave = intersect_lines(body, through, direction)
         hit = enter <= leave
         ends = [through[hit[:, 0]] @ turn[axis] + t[hit] for t in (enter, leave)]
         slack = np.array([ends[0].min() - low[axis], high[axis] - ends[1].max()])
         assert (slack > -1e-12).all() and (slack < 0.1 * (high - low)[axis]).all()
-    volume, centre = (x[0] for x in body_volumes(made))
+    volume, centre = (x[0] for x in body_volumes(body))
     points = rng.uniform(low, high, (60000 if "hull" not in name else 2000, 3)) @ turn
     inside = holds((points - pose[:3]) @ quat_to_matrix(pose[3:]))
     share = inside.mean()
@@ -192,25 +192,25 @@ def test_gaps_against_exact_distances(sample):
 @pytest.mark.parametrize("height", [0.3, 0.0, -0.3])
 @pytest.mark.parametrize("name", [n for n in SHAPES if n != "plane"])
 def test_gaps_over_a_plane(name, height):
-    made = frame(SHAPES[name][0])
+    body = frame(SHAPES[name][0])
     R = quat_to_matrix(random_pose(np.random.default_rng(2))[3:])
-    low, _ = body_boxes(made, R, ZERO)
+    low, _ = body_boxes(body, R, ZERO)
     lift = np.array([0, 0, height - low.min(0)[2]])
     plane = [(frame(pw.Plane()), EYE, ZERO)]
-    gap = min_distance([(made, R, lift)], plane)
+    gap = min_distance([(body, R, lift)], plane)
     assert gap.distance == pytest.approx(max(height, 0), abs=1e-12)
     if height > 0:
         assert gap.normal.tolist() == [0, 0, 1]
-        assert min_distance(plane, [(made, R, lift)]).normal.tolist() == [0, 0, -1]
+        assert min_distance(plane, [(body, R, lift)]).normal.tolist() == [0, 0, -1]
 
 
 @pytest.mark.parametrize("name", ["cylinder", "rounded cylinder", "ellipsoid"])
 def test_gaps_of_curved_shapes(name):
     """Points just within and beyond the gap that is found."""
     shape, holds = SHAPES[name]
-    made, ball = frame(shape), frame(pw.Sphere(0.02))
+    body, ball = frame(shape), frame(pw.Sphere(0.02))
     for p in np.random.default_rng(4).normal(size=(40, 3)):
-        gap = min_distance([(made, EYE, ZERO)], [(ball, EYE, p)])
+        gap = min_distance([(body, EYE, ZERO)], [(ball, EYE, p)])
         if gap.distance == 0:
             continue
         foot = p + (gap.distance + 0.02) * gap.normal

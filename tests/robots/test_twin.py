@@ -78,8 +78,8 @@ def test_masses_are_ours():
             expected = 1000 * body_volumes(frame)[0].sum()
             assert body.mass[0] == pytest.approx(max(expected, 1e-3), rel=1e-9)
         if frame.inertia is not None:
-            own = np.sort(np.linalg.eigvalsh(frame.inertia))
-            np.testing.assert_allclose(np.sort(body.inertia), own, rtol=1e-6)
+            moments = np.sort(np.linalg.eigvalsh(frame.inertia))
+            np.testing.assert_allclose(np.sort(body.inertia), moments, rtol=1e-6)
             np.testing.assert_allclose(body.ipos, frame.com, atol=1e-12)
     off = model.body(str(C.index("off")))
     np.testing.assert_allclose(off.ipos, [0.01, 0.02, 0.03])
@@ -222,8 +222,8 @@ def pendulum() -> pw.Config:
 
 def test_joints_are_held_or_loose():
     C = pendulum()
-    held = Twin(C).simulate(2.0)
-    assert np.abs(held.q - 0.1).max() < 1e-4
+    still = Twin(C).simulate(2.0)
+    assert np.abs(still.q - 0.1).max() < 1e-4
     twin = Twin(C, movable_joints=["swing"])
     loose = twin.simulate(2.2)
     turns = np.flatnonzero(np.diff(np.sign(loose.q[:, 0])))
@@ -295,10 +295,10 @@ def test_what_runs_away_says_so():
 def test_without_mujoco_the_extra_is_named(monkeypatch):
     real = builtins.__import__
 
-    def missing(name, *rest):
+    def missing(name, *arguments):
         if name == "mujoco":
             raise ImportError(name)
-        return real(name, *rest)
+        return real(name, *arguments)
 
     monkeypatch.setattr(builtins, "__import__", missing)
     with pytest.raises(ImportError, match=r"posewise\[mujoco\]"):

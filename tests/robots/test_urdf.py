@@ -338,10 +338,10 @@ def test_meshes_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     names += ["../../meshes/m.stl", f"file://{tmp_path}/arm/meshes/m.stl"]
     path = write(tmp_path, mesh_in(*names), "arm/urdf/deep/r.urdf")
     model = read_urdf(path, packages={"tool": tmp_path / "else/tool"})
-    found = [g.shape.source for g in model.frames[0].geometries]
+    sources = [g.shape.source for g in model.frames[0].geometries]
     places = ["arm", "else/tool", "ros/hand", "ament/share/eye", "arm", "arm"]
     real = tmp_path.resolve()
-    assert found == [real / p / "meshes/m.stl" for p in places]
+    assert sources == [real / p / "meshes/m.stl" for p in places]
 
 
 def test_paths_cannot_leave_their_package(tmp_path: Path):
@@ -512,9 +512,9 @@ def test_worlds_with_locked_joints_are_read_again(tmp_path: Path):
     C.add_frame("d", "c", position=[1, 0, 0])
     C.joints.add_named_state("ready", {"b": 0.5})
     C.lock(["b", "c", "e"])
-    with pytest.warns(UserWarning) as seen:
+    with pytest.warns(UserWarning) as records:
         C.write_urdf(tmp_path / "m.urdf")
-    (warning,) = seen
+    (warning,) = records
     message = str(warning.message)
     assert "move: 'b', 'e'; set" in message and "where they are: 'c'." in message
     C.pairs.write_srdf(tmp_path / "m.srdf")

@@ -133,11 +133,11 @@ def test_witness_points_are_drawn(view):
 def test_dragging_moves_the_frame_and_calls_back():
     C = world()
     C.add_frame("target", position=[1, 0, 0], shape=pw.Marker())
-    seen = []
+    positions = []
 
     def react(D):
         assert D is C
-        seen.append(D.pose("target")[:3])
+        positions.append(D.pose("target")[:3])
         D.q = [0.5]
 
     with C.view(browser=False) as view:
@@ -148,9 +148,9 @@ def test_dragging_moves_the_frame_and_calls_back():
         for x in (2.0, 3.0):
             drag._worker.put(np.array([x, 0, 0, 1.0, 0, 0, 0]))
         end = time.monotonic() + 5
-        while not (seen and seen[-1][0] == 3.0) and time.monotonic() < end:
+        while not (positions and positions[-1][0] == 3.0) and time.monotonic() < end:
             time.sleep(0.01)
-        np.testing.assert_allclose(seen[-1], [3, 0, 0])
+        np.testing.assert_allclose(positions[-1], [3, 0, 0])
         view.update()
         np.testing.assert_allclose(gizmo.position, [3, 0, 0])
         np.testing.assert_allclose(C.q, [0.5])

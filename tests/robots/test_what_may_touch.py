@@ -55,7 +55,7 @@ def test_reasons_equal_brute_force():
     C.add_frame("far", "l1", position=[0, 0, 3], joint="hingeX", shape=BALL)
     names = [f for f in C.frame_names if C.frame(f).contact]
     before = C.copy()
-    found = {(p.a, p.b): p.reason for p in C.pairs.ignore_default(samples=1000)}
+    reasons = {(p.a, p.b): p.reason for p in C.pairs.ignore_default(samples=1000)}
     neighbours = {("l2", "tip"), ("l1", "far")}
     neighbours |= {(f"l{k}", f"l{k + 1}") for k in range(4)}
     rng = np.random.default_rng(7)
@@ -71,16 +71,16 @@ def test_reasons_equal_brute_force():
         pair = (names[i], names[j])
         share = hits[:, i, j].mean()
         if pair in neighbours:
-            assert found[pair] == "Adjacent"
+            assert reasons[pair] == "Adjacent"
         elif pair in at_home:
-            assert found[pair] == "Default"
+            assert reasons[pair] == "Default"
         elif share == 0:
             # A rare contact may be seen in the larger sample.
-            assert found.get(pair, "rare") in ("Never", "rare")
+            assert reasons.get(pair, "rare") in ("Never", "rare")
         else:
-            assert pair not in found
-    assert found["l3", "far"] == "Never" and ("l0", "l4") not in found
-    assert set(C.pairs.names()) == set(before.pairs.names()) - found.keys()
+            assert pair not in reasons
+    assert reasons["l3", "far"] == "Never" and ("l0", "l4") not in reasons
+    assert set(C.pairs.names()) == set(before.pairs.names()) - reasons.keys()
 
 
 def test_what_touches_nearly_always():
@@ -92,8 +92,8 @@ def test_what_touches_nearly_always():
     C.set_shape("cart", BALL)
     C.set_contact("cart", 1)
     C.add_frame("ball", "rod", shape=BALL)
-    found = {(p.a, p.b): p.reason for p in C.pairs.ignore_default(samples=300)}
-    assert found == {
+    reasons = {(p.a, p.b): p.reason for p in C.pairs.ignore_default(samples=300)}
+    assert reasons == {
         ("wall", "cart"): "Adjacent",
         ("cart", "ball"): "Adjacent",
         ("wall", "ball"): "Always",
@@ -110,8 +110,8 @@ def test_the_margin_and_the_seed_count():
         C.add_frame("d", "c", position=[0.3, 0, 0], joint="hingeZ", shape=BALL)
         C.joints.set_limits("d", [[-0.1], [0.1]])
         C.joints.set_limits("b", [[-0.1], [0.1]])
-        found = C.pairs.ignore_default(samples=300, **options)
-        return {(p.a, p.b): p.reason for p in found}
+        ignored = C.pairs.ignore_default(samples=300, **options)
+        return {(p.a, p.b): p.reason for p in ignored}
 
     # They are 0.49 to 0.5 m apart: margins above that make the home touch.
     assert excluded()["a", "d"] == excluded(margin=0.4)["a", "d"] == "Never"
@@ -124,8 +124,8 @@ def test_only_links_of_one_robot_are_tested():
     C.add_frame("table", position=[9, 9, 0], shape=BALL)
     C.add_frame("mug", position=[9, 0, 0], joint="free", shape=BALL)
     C.add_object("box", parts=[(BALL, None)], parent="l3")
-    found = C.pairs.ignore_default(samples=300)
-    assert not {"table", "mug", "box"} & {n for p in found for n in (p.a, p.b)}
+    ignored = C.pairs.ignore_default(samples=300)
+    assert not {"table", "mug", "box"} & {n for p in ignored for n in (p.a, p.b)}
     assert {"l0", "l3", "mug"} <= pairs_with(C, "table") | {"l0"}
     assert C.pairs.ignore_default(samples=300) == []
 
@@ -162,8 +162,8 @@ def test_exclusions_of_the_panda_are_moveits():
         theirs.add_file(folder / "urdf/panda.urdf")
     theirs.pairs.read_srdf(folder / "srdf/panda.srdf")
     C.pairs.ignore_default(samples=2000)
-    ours, wanted = set(C.pairs.names()), set(theirs.pairs.names())
-    assert len(ours) > 15 and len(wanted - ours) <= 3
+    ours, expected = set(C.pairs.names()), set(theirs.pairs.names())
+    assert len(ours) > 15 and len(expected - ours) <= 3
 
 
 # -- what no joint changes -------------------------------------------------------------
@@ -441,9 +441,9 @@ def test_srdf_states_end_at_limits_and_broken_elements_are_left_out(tmp_path):
     C = named_world()
     C.joints.set_limits("j1", [-2, 2])
     (tmp_path / "r.srdf").write_text(BROKEN_SRDF)
-    with pytest.warns(UserWarning) as seen:
+    with pytest.warns(UserWarning) as records:
         C.pairs.read_srdf(tmp_path / "r.srdf")
-    (warning,) = seen
+    (warning,) = records
     for part in ("'abc'", "link2", "outside of its limits (5, now 2)"):
         assert part in str(warning.message)
     assert [str(pair.reason) for pair in C.pairs.ignored() if pair.a == "b"] == [

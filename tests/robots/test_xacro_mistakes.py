@@ -27,9 +27,9 @@ def load(tmp_path):
 
 
 def test_unused_arguments_are_named_with_the_known_ones(load):
-    with pytest.warns(UserWarning) as seen:
+    with pytest.warns(UserWarning) as records:
         names = load(WITH_ARGUMENTS, xacro_args={"prefx": "l_", "nope": 1, "reach": 2})
-    (warning,) = seen
+    (warning,) = records
     assert names == ("x_a",)
     message = str(warning.message)
     assert "No argument 'prefx'; did you mean 'prefix'?" in message

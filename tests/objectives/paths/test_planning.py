@@ -93,8 +93,8 @@ def test_nothing_is_planned_where_the_way_is_free_or_shut():
 def test_what_a_path_does_not_move_stays():
     path = planned(across())
     C = disc()
-    rest = C.joints.coordinates(["ball", "lid"])
-    np.testing.assert_array_equal(path[:, rest], np.tile(C.q[rest], (SLICES, 1)))
+    unmoved = C.joints.coordinates(["ball", "lid"])
+    np.testing.assert_array_equal(path[:, unmoved], np.tile(C.q[unmoved], (SLICES, 1)))
 
 
 @pytest.mark.long
@@ -113,9 +113,9 @@ def test_motions_end_before_the_first_blocked_place(monkeypatch):
     start, goal = (space.sample(disc().q, 200, rng) for _ in range(2))
     for row, (a, b) in enumerate(zip(start, goal, strict=True)):
         parts = max(int(np.ceil(np.abs(b - a).max() / SPACING)), 1)
-        at = a + np.arange(1, parts + 1)[:, None] / parts * (b - a)
-        outside = np.maximum(np.abs(at[:, :2]) - [0.01, 0.5], 0)
-        ball = np.linalg.norm(at[:, :3] - [0, -1.0, 0], axis=1)
+        states = a + np.arange(1, parts + 1)[:, None] / parts * (b - a)
+        outside = np.maximum(np.abs(states[:, :2]) - [0.01, 0.5], 0)
+        ball = np.linalg.norm(states[:, :3] - [0, -1.0, 0], axis=1)
         gaps = np.minimum(np.linalg.norm(outside, axis=1) - 0.1, ball - 0.2)
         blocked = np.append(np.flatnonzero(gaps < 0.01), parts)[0]
         assert space.reachable(a[None], b[None])[0] == blocked / parts, row
@@ -129,19 +129,19 @@ def test_motions_end_before_the_first_blocked_place(monkeypatch):
 @pytest.mark.slow
 def test_waypoints_are_kept():
     komo = across()
-    way = [-0.2, -0.3]
-    komo.add_objective([0.5], FS.qItself, ["disc"], OT.eq, target=way)
+    waypoint = [-0.2, -0.3]
+    komo.add_objective([0.5], FS.qItself, ["disc"], OT.eq, target=waypoint)
     middle = SLICES // 2 - 1
     path = np.array(initial_paths(komo.spec, 0, 1)[0])
-    path[: middle + 1, :2] = np.linspace([-0.5, 0], way, middle + 2)[1:]
-    path[middle:, :2] = np.linspace(way, [0.5, 0], SLICES - middle)
-    found = planned_path(komo.spec, path, 0)
-    np.testing.assert_allclose(found[middle, :2], way, atol=1e-9)
+    path[: middle + 1, :2] = np.linspace([-0.5, 0], waypoint, middle + 2)[1:]
+    path[middle:, :2] = np.linspace(waypoint, [0.5, 0], SLICES - middle)
+    detour = planned_path(komo.spec, path, 0)
+    np.testing.assert_allclose(detour[middle, :2], waypoint, atol=1e-9)
     # The first half is free as it was.
-    np.testing.assert_array_equal(found[: middle + 1], path[: middle + 1])
+    np.testing.assert_array_equal(detour[: middle + 1], path[: middle + 1])
     solution = komo.solve(progress=False)
     assert solution.feasible
-    np.testing.assert_allclose(solution.path[middle, :2], way, atol=1e-3)
+    np.testing.assert_allclose(solution.path[middle, :2], waypoint, atol=1e-3)
 
 
 @pytest.mark.long
@@ -155,14 +155,14 @@ def test_shared_coordinates_of_attachments_stay():
     komo.add_objective([2.0], FS.qItself, ["disc"], OT.eq, target=[0.5, 0.0])
     world = mode_sequence(komo.spec).world
     path = np.array(initial_paths(komo.spec, 0, 1)[0])
-    at = world.joints.coordinates(["disc"])
+    disc_columns = world.joints.coordinates(["disc"])
     # Where the mode begins, in slice 11, the disc has passed the wall.
-    path[:8, at] = np.linspace([-0.5, 0], [0.5, 0], 9)[1:]
-    path[8:, at] = [0.5, 0]
-    found = planned_path(komo.spec, path, 0)
-    rest = np.setdiff1d(np.arange(world.nq), at)
-    np.testing.assert_array_equal(found[:, rest], path[:, rest])
-    assert np.abs(found[:, at[1]]).max() > 0.5
+    path[:8, disc_columns] = np.linspace([-0.5, 0], [0.5, 0], 9)[1:]
+    path[8:, disc_columns] = [0.5, 0]
+    detour = planned_path(komo.spec, path, 0)
+    others = np.setdiff1d(np.arange(world.nq), disc_columns)
+    np.testing.assert_array_equal(detour[:, others], path[:, others])
+    assert np.abs(detour[:, disc_columns[1]]).max() > 0.5
 
 
 @pytest.mark.long
