@@ -71,9 +71,8 @@ def test_scatter_set_and_scatter_add(backend):
     new = rng.normal(size=(3, 2))
     want = x.copy()
     np.add.at(want, rows, new)
-    np.testing.assert_allclose(
-        scatter_add(jnp.asarray(x), jnp.asarray(rows), new), want
-    )
+    got = scatter_add(jnp.asarray(x), jnp.asarray(rows), new)
+    np.testing.assert_allclose(got, want)
     got = np.asarray(
         scatter_set(jnp.asarray(x), jnp.asarray(rows[:2]), jnp.asarray(new[:2]))
     )

@@ -163,10 +163,8 @@ objectives:
 def test_a_fast_motion_is_solved_and_passes(write_problem, capsys):
     file = write_problem(FAST)
     result_file, arrays = file.parent / "a.json", file.parent / "a.npz"
-    assert (
-        main(["solve", str(file), "--json", str(result_file), "--npz", str(arrays)])
-        == 0
-    )
+    outputs = ["--json", str(result_file), "--npz", str(arrays)]
+    assert main(["solve", str(file), *outputs]) == 0
     output = capsys.readouterr().out
     assert re.search(r"clearance: .* mm, 'lift' and 'post' at .*; certified", output)
     data = json.loads(result_file.read_text())

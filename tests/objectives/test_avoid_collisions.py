@@ -303,10 +303,10 @@ def check_values(komo, x, fraction, rows) -> None:
     middle = integrate(tree, whole[:-1], steps)
     for objective, values in zip(komo.objectives, rows, strict=True):
         if objective.fraction is not None:
-            values_on_the_way = [
+            expected = [
                 objective.feature.eval(C, middle[t])[0] for t in objective.slices
             ]
-            np.testing.assert_allclose(values, np.stack(values_on_the_way), atol=1e-9)
+            np.testing.assert_allclose(values, np.stack(expected), atol=1e-9)
 
 
 @pytest.mark.long

@@ -102,9 +102,8 @@ def test_an_interrupted_batch_goes_on(
 
     def listen(progress):
         heard.append(progress)
-        if (
-            progress.finished >= 10
-        ):  # three problems with two starts each, and some more
+        # three problems with two starts each, and some more
+        if progress.finished >= 10:
             ctrl_c()
 
     got = run(tmp_path, progress=listen)

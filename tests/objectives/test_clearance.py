@@ -203,10 +203,8 @@ def test_ten_thousand_random_segments_of_a_real_arm():
         for t in range(SEGMENTS):
             points = oracle.dense(path[t : t + 2], 1e-4)
             parts = np.array_split(points, len(points) // 2000 + 1)
-            distances = [judge.clearance(part, scene["obstacles"]) for part in parts]
-            for bound, sampled in zip(
-                certified, zip(*distances, strict=True), strict=True
-            ):
+            gaps = [judge.clearance(part, scene["obstacles"]) for part in parts]
+            for bound, sampled in zip(certified, zip(*gaps, strict=True), strict=True):
                 least = min(map(np.min, sampled))
                 near += least < 0.05
                 if bound[t] > least + 1e-9:

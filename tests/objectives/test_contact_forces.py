@@ -493,9 +493,8 @@ def test_forces_exist_in_their_slices_only():
     assert acting.slices == (1, 2, 3)
     modes = mode_sequence(komo.spec)
     assert modes.world.nq == free + 6 and [m for m in modes.starts] == [1, 4]
-    columns = modes.world.joints.coordinates(
-        [acting.variable.point, acting.variable.force]
-    )
+    variables = [acting.variable.point, acting.variable.force]
+    columns = modes.world.joints.coordinates(variables)
     low, high = modes.limits(4)
     assert (low[0, columns] == 0).all() and (high[0, columns] == 0).all()
     assert np.isinf(low[1:, columns]).all()

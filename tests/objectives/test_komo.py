@@ -129,9 +129,8 @@ def test_phases_of_different_duration():
     rows = problem.evaluate(data, jax.numpy.asarray(path))
     y = np.asarray(rows[placed[0][0].batch].y)[placed[0][0].rows, 0]
     mean = np.array([0.3, 0.3, 0.65, 1.0, 0.75])
-    acceleration = np.array(
-        [0.2 * 0.3**2 / 0.3 / 0.3, 0.4, 0.4, 0.4, 0.4]
-    )  # starts from rest
+    # starts from rest
+    acceleration = np.array([0.2 * 0.3**2 / 0.3 / 0.3, 0.4, 0.4, 0.4, 0.4])
     np.testing.assert_allclose(y, 0.7 * np.sqrt(mean) * acceleration, rtol=1e-12)
 
 

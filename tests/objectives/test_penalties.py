@@ -81,8 +81,8 @@ def test_penalties_that_a_user_chooses_stay():
     komo = around_the_ball([1.0, 0.0, 0.0], 10.0, 1.0)
 
     def second(**options) -> np.ndarray:
-        limits = dict(starts=2, progress=False, max_iterations=5)
-        return komo.solve_all(**limits, **options)[1].path
+        settings = dict(starts=2, progress=False, max_iterations=5)
+        return komo.solve_all(**settings, **options)[1].path
 
     chosen = second(mu=0.1)
     assert np.array_equal(chosen, second(mu=0.1, alternate_start_penalty_factor=1.0))

@@ -368,11 +368,8 @@ def test_setups():
         presets.setup_sequence(C, 3),
         presets.setup_motion(C, 2, 4, collisions=False),
     )
-    assert [(k.T, k.k_order) for k in (ik, waypoints, motion)] == [
-        (1, 0),
-        (3, 1),
-        (8, 2),
-    ]
+    sizes = [(k.T, k.k_order) for k in (ik, waypoints, motion)]
+    assert sizes == [(1, 0), (3, 1), (8, 2)]
     names = [[o.name for o in k.objectives] for k in (ik, waypoints, motion)]
     assert names[0] == ["control order 0", "accumulatedCollisions()"]
     assert names[1][:2] == ["control order 0", "control order 1"]

@@ -189,8 +189,8 @@ LONG = {
     [pytest.param(c, marks=[pytest.mark.slow] * (c in LONG)) for c in CASES],
 )
 def test_sensitivities_equal_differences_of_solves(case):
-    build, values = CASES[case]
-    komo, wrt = build(values)
+    build, value = CASES[case]
+    komo, wrt = build(value)
     sol = komo.solve(starts=4)  # the best of some, lest one ends early
     assert sol.feasible
     got = sol.sensitivity(wrt)
@@ -205,7 +205,7 @@ def test_sensitivities_equal_differences_of_solves(case):
         again.initialize(sol.path)
         return again.solve(**TIGHT).path
 
-    want = central_differences(solved, values, 1e-4)
+    want = central_differences(solved, value, 1e-4)
     scale = np.abs(want).max()
     assert scale > 0.1
     np.testing.assert_allclose(got.path, want, atol=1e-4 * scale)

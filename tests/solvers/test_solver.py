@@ -235,9 +235,8 @@ class Bowl(Circle):
     def evaluate(self, steepness, x):
         position = x[0, 0]
         y = jnp.stack([position - 1, steepness * position**2])
-        slope = (
-            jnp.array([[1.0, 0.0], [0.0, 0.0]]).at[1, 0].set(2 * steepness * position)
-        )
+        slope = jnp.array([[1.0, 0.0], [0.0, 0.0]])
+        slope = slope.at[1, 0].set(2 * steepness * position)
         kind = jnp.full(2, SOS)
         return (
             ResidualBlock(y[:, None], slope[:, None, None], jnp.zeros(2, int), kind),

@@ -72,9 +72,8 @@ def test_every_side_is_found_the_cheaper_first_and_the_world_stays():
     for placement, x in ((near, 0.3), (far, -0.3)):
         assert placement.feasible and placement.solution.status is pw.Status.CONVERGED
         want = [x, 0.05, 0.4, 1, 0, 0, 0]
-        got = placement.poses["cup"] * np.sign(placement.poses["cup"][3]) ** (
-            [0] * 3 + [1] * 4
-        )
+        pose = placement.poses["cup"]
+        got = pose * np.sign(pose[3]) ** ([0] * 3 + [1] * 4)
         np.testing.assert_allclose(got, want, atol=1e-3)
         np.testing.assert_allclose(
             placement.cost, 0.01 * ((x - 0.1) ** 2 + 0.04), rtol=1e-2
@@ -246,12 +245,10 @@ def test_coinciding_is_symmetric_and_blind_to_a_quaternion_s_sign():
         *(pw.Config(), np.ones(1)),
     )
     placements = [pw.Placement({"cup": np.array(p, float)}, done) for p in poses]
-    assert distinct_placements(placements, 0.01, 0.1) == [
-        placements[0],
-        placements[2],
-        placements[3],
-    ]
-    assert distinct_placements(placements[1::-1], 0.01, 0.1) == [placements[1]]
+    first, same, turned, shifted = placements
+    distinct = distinct_placements(placements, 0.01, 0.1)
+    assert distinct == [first, turned, shifted]
+    assert distinct_placements([same, first], 0.01, 0.1) == [same]
 
 
 LEVEL = Level("cup", 0.4)
