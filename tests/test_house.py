@@ -111,6 +111,15 @@ def test_folders_are_small():
     assert count <= 30, folder
 
 
+def test_tests_of_a_room_are_in_its_folder():
+    for floor in (*house.RANK, "face"):
+        source = ROOT / ("posewise" if floor == "face" else floor)
+        folders = {p.parent for p in (ROOT / "tests" / floor).rglob("test_*.py")}
+        for folder in folders:
+            room = folder.relative_to(ROOT / "tests" / floor)
+            assert (source / room / "__init__.py").is_file(), folder
+
+
 def test_the_map_shows_every_room():
     (shown,) = house.MAP_PLACE.findall(house.MAP_PAGE.read_text("utf-8"))
     assert shown == house.map_of_rooms(), "python tools/house.py map writes it"

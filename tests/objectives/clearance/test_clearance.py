@@ -24,7 +24,7 @@ from posewise.objectives.clearance.interval_distances import (
 from posewise.objectives.clearance.path_bounds import PathBounds, bound_path
 
 RESOLUTION = 1e-3
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def bounded(C, pairs, path, reach=1.0, each_segment=True) -> PathBounds:

@@ -260,7 +260,7 @@ def test_values(write_problem, text, value):
 
 
 PAGES = [
-    Path(__file__).parents[2] / name for name in ("README.md", "docs/command_line.md")
+    Path(__file__).parents[3] / name for name in ("README.md", "docs/command_line.md")
 ]
 FILES = [
     text

@@ -261,7 +261,7 @@ def test_a_thousand_frames_are_fast_and_kept():
 def theirs(tmp_path_factory) -> dict:
     """Pairs that `robotic` names, in a separate process and folder."""
     run = subprocess.run(
-        [sys.executable, (Path(__file__).parents[1] / "helpers" / "robotic_pairs.py")],
+        [sys.executable, (Path(__file__).parents[2] / "helpers" / "robotic_pairs.py")],
         cwd=tmp_path_factory.mktemp("robotic"),
         capture_output=True,
         text=True,

@@ -22,7 +22,7 @@ from posewise.robots.loaders.gfile.reader import read_gfile
 from posewise.robots.world.frame import Model
 
 HERE = Path(__file__).parent
-EXPECTED = HERE.parents[2] / "shared/oracle/gfile/expected.json"
+EXPECTED = HERE.parents[3] / "shared/oracle/gfile/expected.json"
 _SPEC = importlib.util.find_spec("robotic")
 MODELS = (
     Path(_SPEC.origin).parent / "rai-robotModels" if _SPEC and _SPEC.origin else None
@@ -121,7 +121,7 @@ def ask_robotic(paths: list[Path], folder: Path) -> list[dict | None]:
     """Return the frames that `robotic` reads from files; None where it fails."""
     command = [
         sys.executable,
-        str(HERE.parent / "processes/robotic_dump.py"),
+        str(HERE.parents[1] / "processes/robotic_dump.py"),
         *map(str, paths),
     ]
     done = subprocess.run(command, cwd=folder, capture_output=True, timeout=300)

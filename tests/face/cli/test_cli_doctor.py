@@ -6,7 +6,7 @@ from pathlib import Path
 from posewise.__main__ import main
 from posewise.cli import doctor
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def test_doctor_says_what_the_installation_is(capsys):

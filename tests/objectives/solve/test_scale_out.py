@@ -15,7 +15,7 @@ import posewise as pw
 
 pytestmark = pytest.mark.long
 
-SCRIPT = Path(__file__).parents[1] / "processes" / "distributed.py"
+SCRIPT = Path(__file__).parents[2] / "processes" / "distributed.py"
 SMALL = dict(devices=1, processes=1, joints=2, slices=1, problems=10, mesh=False)
 PLAIN = dict(rank=0, port=0, checkpoint_dir=None)
 

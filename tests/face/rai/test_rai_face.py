@@ -23,7 +23,7 @@ needs_robotic = pytest.mark.skipif(
 @pytest.fixture(scope="module")
 def theirs(tmp_path_factory) -> dict:
     """Return the results of `robotic`, computed in a separate process and folder."""
-    script = Path(__file__).parents[1] / "helpers" / "rai_tutorials.py"
+    script = Path(__file__).parents[2] / "helpers" / "rai_tutorials.py"
     run = subprocess.run(
         [sys.executable, script],
         cwd=tmp_path_factory.mktemp("robotic"),
@@ -140,7 +140,7 @@ def test_importing_the_face_leaves_robotic_alone():
         "import sys, posewise.rai as ry; ry.raiPath('pr2/pr2.g');"
         "sys.exit('robotic' in sys.modules)"
     )
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     assert subprocess.run([sys.executable, "-c", code], cwd=root).returncode == 0
 
 
