@@ -72,8 +72,8 @@ def test_every_side_is_found_the_cheaper_first_and_the_world_stays():
     for placement, x in ((near, 0.3), (far, -0.3)):
         assert placement.feasible and placement.solution.status is pw.Status.CONVERGED
         want = [x, 0.05, 0.4, 1, 0, 0, 0]
-        pose = placement.poses["cup"]
-        got = pose * np.sign(pose[3]) ** ([0] * 3 + [1] * 4)
+        cup_pose = placement.poses["cup"]
+        got = cup_pose * np.sign(cup_pose[3]) ** ([0] * 3 + [1] * 4)
         np.testing.assert_allclose(got, want, atol=1e-3)
         np.testing.assert_allclose(
             placement.cost, 0.01 * ((x - 0.1) ** 2 + 0.04), rtol=1e-2
