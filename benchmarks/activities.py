@@ -81,7 +81,7 @@ def overlaps(C: pw.Config) -> list[str]:
     """Return the pairs of objects that overlap, with the depth."""
     solids = {n: find_object(C, n) for n in C.objects if C.annotations.states[n].real}
     boxes = {name: bounding_box(solid) for name, solid in solids.items()}
-    found = []
+    overlapping = []
     for a, b in itertools.combinations(solids, 2):
         (low_a, high_a), (low_b, high_b) = boxes[a], boxes[b]
         if (np.minimum(high_a, high_b) - np.maximum(low_a, low_b) > OVERLAP).all():
@@ -93,8 +93,8 @@ def overlaps(C: pw.Config) -> list[str]:
             if gap is not None and gap.distance == 0:
                 deep = depth(solids[a], solids[b])
                 if deep > OVERLAP:
-                    found.append(f"{a} and {b} by {1e3 * deep:.1f} mm")
-    return found
+                    overlapping.append(f"{a} and {b} by {1e3 * deep:.1f} mm")
+    return overlapping
 
 
 def depth(a: FrameGroup, b: FrameGroup) -> float:

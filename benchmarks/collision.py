@@ -88,8 +88,8 @@ def random_pairs(kinds: tuple[str, str], n: int, seed: int = 0) -> tuple[Body, B
 
 def repeat_selected(a: Body, b: Body, mask: np.ndarray, n: int) -> tuple[Body, Body]:
     """Return n pairs where a mask holds, repeated as often as needed."""
-    at = np.resize(np.nonzero(mask)[0], n)
-    return jax.tree.map(lambda x: x[at], (a, b))
+    indices = np.resize(np.nonzero(mask)[0], n)
+    return jax.tree.map(lambda x: x[indices], (a, b))
 
 
 value = jax.jit(contact)
@@ -218,8 +218,8 @@ def arm_among_boxes(dtype, min_seconds: float) -> None:
     half = shaped(0.3 * core.half)
     spots = rng.normal(size=(n, 3)) * 0.6
     arm = Body(Segment(half), shaped(radius), shaped(rotations(rng, n)), shaped(spots))
-    boxes, none = shapes("box", rng, 20)
-    among = Body(boxes, none, rotations(rng, 20), rng.normal(size=(20, 3)))
+    boxes, radii = shapes("box", rng, 20)
+    among = Body(boxes, radii, rotations(rng, 20), rng.normal(size=(20, 3)))
     wide = lambda x: jnp.asarray(x, dtype)
     among = jax.tree.map(wide, among)
     pick = lambda x, tail: jnp.broadcast_to(x, (*links, 20, *tail))

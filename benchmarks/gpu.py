@@ -123,13 +123,13 @@ def measure(name: str, count: int, rounds: int) -> None:
     times = []
     for _ in range(rounds):
         again = time.perf_counter()
-        found = solve()
+        solutions = solve()
         times.append(time.perf_counter() - again)
-    warm, good = float(np.median(times)), np.mean([s.feasible for s in found])
+    warm, good = float(np.median(times)), np.mean([s.feasible for s in solutions])
     row = (
-        f"{len(found)} {name}",
+        f"{len(solutions)} {name}",
         f"{1e3 * warm:.0f}",
-        f"{1e3 * warm / len(found):.3g}",
+        f"{1e3 * warm / len(solutions):.3g}",
         f"{good:.1%}",
         f"{first:.1f}",
         f"{first - warm:.1f}",

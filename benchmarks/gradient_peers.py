@@ -258,11 +258,11 @@ def of_drake() -> Gradients:
         graph.get_source_pose_port(source).FixValue(context, poses)
         query = graph.get_query_output_port().Eval(context)
         try:
-            found = query.ComputeSignedDistancePairClosestPoints(*ids)
+            closest = query.ComputeSignedDistancePairClosestPoints(*ids)
         except RuntimeError:  # its search did not converge
             return np.full(6, np.nan)
-        point = pair.Ra @ found.p_ACa + pair.pa
-        return from_witness(pair, found.nhat_BA_W, point)
+        point = pair.Ra @ closest.p_ACa + pair.pa
+        return from_witness(pair, closest.nhat_BA_W, point)
 
     return lambda pairs: np.array([gradient(c) for c in pairs])
 

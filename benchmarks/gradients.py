@@ -110,16 +110,16 @@ def random_pair(kinds: tuple[str, str], regime: str, is_aligned: bool, rng) -> P
         Ra, Rb = Rotation.random(2, rng=rng).as_matrix()
         u = rng.normal(size=3)
     u /= np.linalg.norm(u)
-    wanted = {"touching": 0.0, "apart": rng.uniform(0.02, 0.3)}.get(regime)
-    if wanted is None:
-        wanted = -rng.uniform(0.01, 0.08)
+    distance = {"touching": 0.0, "apart": rng.uniform(0.02, 0.3)}.get(regime)
+    if distance is None:
+        distance = -rng.uniform(0.01, 0.08)
 
     def pair_at(s: float) -> Pair:
         return Pair(a, b, Ra, s * u, Rb, np.zeros(3))
 
-    # The distance is a convex function of s, and below `wanted` at most once.
+    # The distance is a convex function of s, and below `distance` at most once.
     def excess(s: float) -> float:
-        return true_distance(pair_at(s)) - wanted
+        return true_distance(pair_at(s)) - distance
 
     return pair_at(brentq(excess, 0, 3, xtol=1e-15) if excess(0) < 0 else 0.0)
 
@@ -159,10 +159,10 @@ def triangle_distance(corners: np.ndarray) -> np.ndarray:
 
 def true_interval(pair: Pair) -> np.ndarray:
     """Return the least and largest derivative along each coordinate (2, 6)."""
-    here = true_distance(pair)
+    distance = true_distance(pair)
     steps = STEP * np.eye(6)
-    ahead = [(true_distance(pair.moved(e)) - here) / STEP for e in steps]
-    behind = [(here - true_distance(pair.moved(-e))) / STEP for e in steps]
+    ahead = [(true_distance(pair.moved(e)) - distance) / STEP for e in steps]
+    behind = [(distance - true_distance(pair.moved(-e))) / STEP for e in steps]
     return np.sort([ahead, behind], axis=0)
 
 
@@ -186,20 +186,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pairs", type=int, default=40, help="of each kind and regime")
     parser.add_argument("--only", nargs="+", choices=list(LIBRARIES))
-    given = parser.parse_args()
+    options = parser.parse_args()
     gradients_of = {}
-    for name in given.only or LIBRARIES:
+    for name in options.only or LIBRARIES:
         try:
             gradients_of[name] = LIBRARIES[name]()
         except ImportError as error:
             print(f"{name} is skipped: {error}")
     kinds = ", ".join("-".join(k) for k in KINDS)
-    print(f"{given.pairs} pairs each of {kinds}\n")
+    print(f"{options.pairs} pairs each of {kinds}\n")
     print("| regime | library | right | median error | worst error | wrong most |")
     print("|---|---|---|---|---|---|")
     for is_aligned in (False, True):
         for regime in REGIMES:
-            pairs = make_regime(regime, is_aligned, given.pairs)
+            pairs = make_regime(regime, is_aligned, options.pairs)
             intervals = np.array([true_interval(pair) for pair in pairs])
             title = f"{regime}, aligned" if is_aligned else regime
             for name, gradients in gradients_of.items():
@@ -209,11 +209,11 @@ def main() -> None:
                         for c in pairs
                     ]
                 )
-                asked = [
+                measured_pairs = [
                     c for c, is_chosen in zip(pairs, chosen, strict=True) if is_chosen
                 ]
-                error = errors(gradients(asked), intervals[chosen])
-                print_row(title, name, error, given.pairs)
+                error = errors(gradients(measured_pairs), intervals[chosen])
+                print_row(title, name, error, options.pairs)
 
 
 def print_row(regime: str, name: str, error: np.ndarray, count: int) -> None:

@@ -51,7 +51,7 @@ class Thing:
 
 def things(count: int, rng: np.random.Generator) -> list[Thing]:
     """Boxes, cylinders and spheres in turn, of 300 kg/m³."""
-    found = []
+    objects = []
     for k in range(count):
         a, b, h = rng.uniform([0.02, 0.02, 0.04], [0.04, 0.04, 0.09])
         if k % 3 == 0:
@@ -64,8 +64,8 @@ def things(count: int, rng: np.random.Generator) -> list[Thing]:
             h = 2 * a
             size = (f"sphere {2e3 * a:.0f}", 4 / 3 * np.pi * a**3)
             shape = pw.Sphere(a)
-        found.append(Thing(size[0], shape, a, h, 300 * size[1]))
-    return found
+        objects.append(Thing(size[0], shape, a, h, 300 * size[1]))
+    return objects
 
 
 def allowed(design: np.ndarray, thing: Thing) -> np.ndarray:
@@ -91,8 +91,10 @@ def world(design: np.ndarray, thing: Thing) -> pw.Config:
     length, opening, height = design
     C = pw.Config()
     C.add_frame("ground", shape=pw.Plane())
-    at = [0, 0, thing.height / 2]
-    C.add_frame("thing", joint="free", position=at, shape=thing.shape, mass=thing.mass)
+    center = [0, 0, thing.height / 2]
+    C.add_frame(
+        "thing", joint="free", position=center, shape=thing.shape, mass=thing.mass
+    )
     C.add_frame("palm", position=[0, 0, height], shape=pw.Box([0.24, 0.04, PALM]))
     for name, side in (("left", -1.0), ("right", 1.0)):
         follow = {} if side < 0 else {"mimic": "left", "multiplier": -1.0}
@@ -193,9 +195,9 @@ class Study:
         best = self.value(design)
         for _ in range(steps):
             slope, beside, neighbour = self.around(design)
-            way = slope / max(np.linalg.norm(slope), 1e-12)
+            direction = slope / max(np.linalg.norm(slope), 1e-12)
             for size in MOST * 0.5 ** np.arange(4):
-                new = allowed(design + size * way, self.thing)
+                new = allowed(design + size * direction, self.thing)
                 value = self.value(new)
                 if value > max(best, beside):
                     design, best = new, value

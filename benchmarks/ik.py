@@ -59,8 +59,8 @@ class Arm:
         self.pin = pinocchio
         full = pinocchio.buildModelFromUrdf(str(urdf()))
         fingers = [j for j, name in enumerate(full.names) if "finger" in name]
-        rest = pinocchio.neutral(full)
-        self.model = pinocchio.buildReducedModel(full, fingers, rest)
+        neutral = pinocchio.neutral(full)
+        self.model = pinocchio.buildReducedModel(full, fingers, neutral)
         self.data = self.model.createData()
         self.tip = self.model.getFrameId(TIP)
         self.low = self.model.lowerPositionLimit
@@ -123,9 +123,9 @@ def measure(solve: Callable[[], list[np.ndarray]], arm: Arm, targets) -> Measure
     times = []
     for _ in range(2):
         wall, cores = time.perf_counter(), time.process_time()
-        found = solve()
+        solutions = solve()
         times.append((time.perf_counter() - wall, time.process_time() - cores))
-    good = [arm.reached(q, X) for q, X in zip(found, targets, strict=True)]
+    good = [arm.reached(q, X) for q, X in zip(solutions, targets, strict=True)]
     wall, cores = 1e3 * np.min(times, 0) / len(targets)
     return Measured(np.mean(good), wall, cores)
 
@@ -153,8 +153,8 @@ def tracik(arm: Arm, targets) -> Callable[[], list[np.ndarray]]:
     solver.joint_limits = (arm.low, arm.high)
 
     def solve() -> list[np.ndarray]:
-        found = (solver.ik(X.translation, X.rotation, HOME) for X in targets)
-        return [HOME if q is None else q for q in found]
+        solutions = (solver.ik(X.translation, X.rotation, HOME) for X in targets)
+        return [HOME if q is None else q for q in solutions]
 
     return solve
 

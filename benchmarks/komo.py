@@ -73,8 +73,8 @@ def posewise_solver(name: str, komo: pw.KOMO) -> Callable[[list], Run]:
 
 def success_with_eight_starts(komo: pw.KOMO) -> float:
     """Return the success rate with eight starts."""
-    found = [komo.solve(seed=k, starts=8, progress=False) for k in range(SEEDS)]
-    return float(np.mean([max(s.eq, s.ineq) < 1e-3 for s in found]))
+    solutions = [komo.solve(seed=k, starts=8, progress=False) for k in range(SEEDS)]
+    return float(np.mean([max(s.eq, s.ineq) < 1e-3 for s in solutions]))
 
 
 def rai_solver(problem: Callable, options: dict) -> Callable[[list], Run]:
@@ -141,9 +141,9 @@ def batch(name: str, komo: pw.KOMO, problem: Callable, count: int, opts: dict) -
     rounds = []
     for _ in range(3):
         begin = time.perf_counter()
-        found = komo.solve_all(starts=count, progress=False)
+        solutions = komo.solve_all(starts=count, progress=False)
         rounds.append(1e3 * (time.perf_counter() - begin) / count)
-    ms, good = min(rounds), np.mean([max(s.eq, s.ineq) < 1e-3 for s in found])
+    ms, good = min(rounds), np.mean([max(s.eq, s.ineq) < 1e-3 for s in solutions])
     text = f"{count:5d} {name:18s} posewise {ms:7.3f} ms {100 * good:4.0f} %"
     if not opts:
         return text

@@ -97,9 +97,11 @@ def main() -> None:
             continue
         settings = args.slices, args.starts, args.planner
         run(problems, some[0], *settings)  # compiles
-        found = [run(problems, problem, *settings) for problem in some[:: args.every]]
-        print(line(family, found), flush=True)
-        runs += found
+        family_runs = [
+            run(problems, problem, *settings) for problem in some[:: args.every]
+        ]
+        print(line(family, family_runs), flush=True)
+        runs += family_runs
     print(line("all", runs))
     print(f"load {os.getloadavg()[0]:.0f}")
 
@@ -129,8 +131,8 @@ def run(
     if importlib.util.find_spec("robotic") and not has_meshes:
         from staging import rai_motion
 
-        found = rai_motion.solve(C, problem["goal"], RAI_SLICES)
-        peer = found.is_feasible, problems.is_valid(problem, found.path), found.ms
+        rai_run = rai_motion.solve(C, problem["goal"], RAI_SLICES)
+        peer = rai_run.is_feasible, problems.is_valid(problem, rai_run.path), rai_run.ms
     valid = problems.is_valid(problem, solution.path)
     return Run(
         *(solution.feasible, valid, 1e3 * ms, 1e3 * wall),

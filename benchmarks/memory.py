@@ -85,9 +85,10 @@ def main() -> None:
     if args.here:
         before, begin = peak(), time.perf_counter()
         count = [args.problems] if args.here == "batch" else []
-        found = PROBLEMS[args.here](*count)
+        solutions = PROBLEMS[args.here](*count)
         seconds = time.perf_counter() - begin
-        print(f"  feasible {np.mean([s.feasible for s in found]):.0%}, {seconds:.0f} s")
+        share = np.mean([solution.feasible for solution in solutions])
+        print(f"  feasible {share:.0%}, {seconds:.0f} s")
         print(f"  peak {peak():.0f} MiB, {before:.0f} of it before", flush=True)
         return
     for name in args.only:

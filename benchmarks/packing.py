@@ -48,7 +48,7 @@ def measure(name: str, runs: int) -> str:
     for run in range(-1, runs):
         problem = PROBLEMS[name](run + 1)
         began = time.perf_counter()
-        found = pw.solve_placement(
+        placements = pw.solve_placement(
             problem.C,
             problem.constraints,
             problem.names,
@@ -58,7 +58,7 @@ def measure(name: str, runs: int) -> str:
             progress=False,
         )
         seconds.append(time.perf_counter() - began)
-        found[0].apply(problem.C)
+        placements[0].apply(problem.C)
         success.append(good(problem))
         still.append(success[-1] and name in FLAT and stays(problem))
     first, *warm = seconds

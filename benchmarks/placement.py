@@ -110,7 +110,7 @@ STAGED = [
     ("slope, 27 degrees: .05 x .05 x .02", "0 %", slope, box(0.05, 0.05, 0.02), on_top),
     ("next to a plate: .06 cube", "no sampler", neighbour, cube(0.06), beside),
 ]  # fmt: skip
-CASES = {name: (igibson, Task(*rest)) for name, igibson, *rest in STAGED}
+CASES = {name: (igibson, Task(*task)) for name, igibson, *task in STAGED}
 """Thickness of floors in mm; what iGibson's sampler reached per trial [%, s]."""
 
 
@@ -142,7 +142,7 @@ def measure(task: Task, runs: int) -> dict:
     for run in range(-1, runs):
         C = staged(task, run + 1)
         began, cpu = time.perf_counter(), time.process_time()
-        found = pw.solve_placement(
+        placements = pw.solve_placement(
             C,
             task.constraints(run),
             ["item"],
@@ -153,7 +153,7 @@ def measure(task: Task, runs: int) -> dict:
         )
         wall.append(time.perf_counter() - began)
         cores.append(time.process_time() - cpu)
-        found[0].apply(C)
+        placements[0].apply(C)
         success.append(good(C, task, run))
     return {
         "first": wall[0],
@@ -172,7 +172,7 @@ def place(task: Task, item: pw.robots.geometry.shapes.Shape, run: int) -> tuple:
     pose = [*rng.uniform(-2, 2, 3), *rng.normal(size=4)]
     C.add_frame("item", joint="free", pose=pose, shape=item)
     began = time.perf_counter()
-    found = pw.solve_placement(
+    placements = pw.solve_placement(
         C,
         task.constraints(run),
         ["item"],
@@ -182,7 +182,7 @@ def place(task: Task, item: pw.robots.geometry.shapes.Shape, run: int) -> tuple:
         progress=False,
     )
     seconds = time.perf_counter() - began
-    found[0].apply(C)
+    placements[0].apply(C)
     return seconds, good(C, task, run)
 
 
@@ -200,9 +200,9 @@ def measure_meshes(count: int) -> None:
                 for kind, shape in shapes.items():
                     results[kind].append((run, *place(task, shape, 3 * k + run)))
         row = [name]
-        for found in results.values():
-            row.append(f"{100 * np.mean([ok for *_, ok in found]):.0f} %")
-            row.append(f"{1e3 * np.median([t for run, t, _ in found if run]):.0f}")
+        for attempts in results.values():
+            row.append(f"{100 * np.mean([ok for *_, ok in attempts]):.0f} %")
+            row.append(f"{1e3 * np.median([t for run, t, _ in attempts if run]):.0f}")
         row.append(f"{results['mesh'][0][1]:.1f}")
         print("| " + " | ".join(row) + " |", flush=True)
 

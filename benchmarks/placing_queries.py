@@ -62,14 +62,14 @@ def cup() -> list[tuple]:
 
 def clutter(rng: np.random.Generator) -> list[tuple]:
     """Return parts and radii of six objects: boxes, cans and a cup."""
-    found: list[tuple] = [(cup(), 0.065)]
+    things: list[tuple] = [(cup(), 0.065)]
     for _ in range(3):
         x, y, z = rng.uniform([0.05, 0.05, 0.06], [0.2, 0.2, 0.35])
-        found.append(([(pw.Box([x, y, z]), at(z=z / 2))], np.hypot(x, y) / 2))
+        things.append(([(pw.Box([x, y, z]), at(z=z / 2))], np.hypot(x, y) / 2))
     for _ in range(2):
         z, r = rng.uniform([0.08, 0.03], [0.3, 0.06])
-        found.append(([(pw.Cylinder(z, r), at(z=z / 2))], r))
-    return found
+        things.append(([(pw.Cylinder(z, r), at(z=z / 2))], r))
+    return things
 
 
 def scene(seed: int) -> pw.Config:
@@ -81,14 +81,14 @@ def scene(seed: int) -> pw.Config:
     C.add_frame("post", position=[0, 0, TOP / 2], shape=pw.Box([0.2, 0.2, TOP]))
     C.load("panda", pose=at(z=TOP))
     C.annotations.add_agent("panda", base="panda_link0", hands=["panda_hand_tcp"])
-    taken: list[tuple] = []
+    disks: list[tuple] = []
     for k, (parts, radius) in enumerate(clutter(rng)):
         while True:
             place = rng.uniform(*np.transpose(TABLE))
-            gaps = [np.linalg.norm(place - p) - r - radius for p, r in taken]
+            gaps = [np.linalg.norm(place - p) - r - radius for p, r in disks]
             if min(gaps, default=1.0) > 0.01:
                 break
-        taken.append((place, radius))
+        disks.append((place, radius))
         pose = at(*place, TOP, rng.uniform(-np.pi, np.pi))
         C.add_object(f"thing{k}", parts, pose=pose, joint="free", mass=0.4)
     C.add_object("mug", cup(), pose=at(-0.6, 0.3), joint="free", mass=0.3)

@@ -61,9 +61,9 @@ def reaching() -> pw.KOMO:
 def among_obstacles(base: pw.Config, problem: dict, slices: int) -> pw.KOMO:
     """Return the path problem of a scene, to the pose of its goal."""
     C, goal = mbm.world(base, problem), np.array(problem["goal"])
-    there, hand = C.copy(), "panda_hand"
-    there.q = goal
-    C.add_frame("target", pose=there.pose(hand))
+    at_goal, hand = C.copy(), "panda_hand"
+    at_goal.q = goal
+    C.add_frame("target", pose=at_goal.pose(hand))
     komo = pw.KOMO(C, 1, slices, 2)
     komo.add_control_objective(2, 0.1)
     komo.add_objective(None, FS.accumulatedCollisions, [], OT.ineq, margin=mbm.MARGIN)
@@ -109,12 +109,12 @@ def shifts(komo: pw.KOMO, count: int, options: dict) -> Iterator[Cycle]:
             yield Cycle(ms, solution.iterations, solution.feasible, np.nan)
 
 
-def report(name: str, found: list[Cycle]) -> None:
+def report(name: str, measured_cycles: list[Cycle]) -> None:
     """Print a line of the table."""
-    if not found:
+    if not measured_cycles:
         print(f"{name:34s} no feasible solution to begin with")
         return
-    ms, points, feasible, ratio = np.array(found, float).T
+    ms, points, feasible, ratio = np.array(measured_cycles, float).T
     low, high = np.quantile(ms, [0.5, 0.9])
     known = ratio[np.isfinite(ratio)]
     cost = f"{np.median(known):8.3f}" if len(known) else "       -"
@@ -164,8 +164,8 @@ def main() -> None:
                     names = [f"obstacle_{o[0]}" for o in problem["obstacles"]]
                     frames = ["target"] if moved == "target" else names
                     every[label] += cycles(komo, frames, n, 2, options)
-            for label, found in every.items():
-                report(f"mbm, {slices} slices, {moved} move{label}", found)
+            for label, measured_cycles in every.items():
+                report(f"mbm, {slices} slices, {moved} move{label}", measured_cycles)
 
 
 if __name__ == "__main__":

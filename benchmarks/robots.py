@@ -37,7 +37,7 @@ from staging.real_robots import (  # noqa: E402
     MODELS,
     OVERLAP,
     ROBOTS,
-    Kept,
+    Prepared,
     add_table,
     around,
     fit_capsules,
@@ -64,59 +64,59 @@ def timed(run: Callable[[], object]) -> tuple[float, object]:
     return time.perf_counter() - begin, result
 
 
-def world(name: str, model: str, kept: Kept) -> tuple[pw.Config, float]:
+def world(name: str, model: str, prepared: Prepared) -> tuple[pw.Config, float]:
     """Return a robot with what may touch, and the seconds of its loading."""
     seconds, C = timed(lambda: load(ROBOTS[name]))
     if model == "capsules":
         seconds += timed(lambda: fit_capsules(C))[0]
-    kept.exclude(C, model)
+    prepared.exclude(C, model)
     return C, seconds
 
 
-def first_ik(name: str, model: str, kept: Kept, rounds: int) -> dict:
+def first_ik(name: str, model: str, prepared: Prepared, rounds: int) -> dict:
     """Load and solve for one target."""
-    C, load_s = world(name, model, kept)
-    komo = reaching(C, ROBOTS[name].tip, kept.targets[0])
+    C, load_s = world(name, model, prepared)
+    komo = reaching(C, ROBOTS[name].tip, prepared.targets[0])
     seconds, _ = timed(lambda: komo.solve(starts=STARTS, progress=False))
     pairs = len(C.pairs.indices())
     return {"load s": load_s, "pairs": pairs, "first s": seconds}
 
 
-def further_ik(name: str, model: str, kept: Kept, rounds: int) -> dict:
+def further_ik(name: str, model: str, prepared: Prepared, rounds: int) -> dict:
     """Solve for one target after the other, with kept programs."""
-    first, warm, success = one_after_the_other(name, model, kept, rounds, 0.01)
+    first, warm, success = one_after_the_other(name, model, prepared, rounds, 0.01)
     return {"cached s": first, "warm ms": warm, "success": success}
 
 
-def first_feasible(name: str, model: str, kept: Kept, rounds: int) -> dict:
+def first_feasible(name: str, model: str, prepared: Prepared, rounds: int) -> dict:
     """Solve without the cost of leaving home: the first feasible start ends a solve."""
-    first, warm, success = one_after_the_other(name, model, kept, rounds, 0.0)
+    first, warm, success = one_after_the_other(name, model, prepared, rounds, 0.0)
     return {"first s": first, "warm ms": warm, "success": success}
 
 
 def one_after_the_other(
-    name: str, model: str, kept: Kept, rounds: int, home_scale: float
+    name: str, model: str, prepared: Prepared, rounds: int, home_scale: float
 ) -> tuple[float, float, float]:
     """Return seconds of the first target, median ms of all, share of successes."""
-    C, _ = world(name, model, kept)
+    C, _ = world(name, model, prepared)
     tip, start = ROBOTS[name].tip, C.q
-    targets = kept.targets[:rounds]
+    targets = prepared.targets[:rounds]
     times, good = [], []
     for target in targets[[0, *range(len(targets))]]:
         C.q = start
-        seconds, found = timed(
+        seconds, solution = timed(
             lambda t=target: reaching(C, tip, t, home_scale).solve(
                 starts=STARTS, progress=False
             )
         )
         times.append(seconds)
-        good.append(found.feasible and is_reached(C, tip, found.q, target))
+        good.append(solution.feasible and is_reached(C, tip, solution.q, target))
     return times[0], 1e3 * float(np.median(times[1:])), float(np.mean(good[1:]))
 
 
-def collisions(name: str, model: str, kept: Kept, rounds: int) -> dict:
+def collisions(name: str, model: str, prepared: Prepared, rounds: int) -> dict:
     """Ask for all collisions at home, and in random states."""
-    C, _ = world(name, model, kept)
+    C, _ = world(name, model, prepared)
     first, _ = timed(C.collisions)
     times = []
     for q in random_states(C, np.random.default_rng(0), 3 * rounds):
@@ -126,22 +126,22 @@ def collisions(name: str, model: str, kept: Kept, rounds: int) -> dict:
     return {"collisions first s": first, "collisions ms": warm}
 
 
-def paths(name: str, model: str, kept: Kept, rounds: int) -> dict:
+def paths(name: str, model: str, prepared: Prepared, rounds: int) -> dict:
     """Find ways around the boxes on the table."""
-    if kept.start is None:
+    if prepared.start is None:
         return {"path first s": None, "path ms": None, "path success": None}
-    C, _ = world(name, model, kept)
+    C, _ = world(name, model, prepared)
     robot = ROBOTS[name]
     add_table(C, robot)
-    C.q = kept.start
+    C.q = prepared.start
     komo = around(C, robot.tip, sides(robot)[1])
     times, good = [], []
     for seed in range(max(2, rounds // 2)):
-        seconds, found = timed(
+        seconds, solutions = timed(
             lambda s=seed: komo.solve_all(s, PATH_STARTS, progress=False)
         )
         times.append(seconds)
-        good.append([s.feasible and is_clear(C, s.path) for s in found])
+        good.append([s.feasible and is_clear(C, s.path) for s in solutions])
     return {
         "path first s": times[0],
         "path ms": 1e3 * np.median(times[1:]) / PATH_STARTS,
@@ -215,14 +215,14 @@ def row(name: str, model: str, values: dict) -> str:
     return f"| {name} | {model} | {' | '.join(cells)} |"
 
 
-def measure(name: str, model: str, kept: Path, rounds: int, *measures: str) -> dict:
+def measure(name: str, model: str, inputs: Path, rounds: int, *measures: str) -> dict:
     """Return figures of a robot; measurements share what posewise keeps on disk only
     where the second one asks for that.
     """
     values: dict = {}
     with tempfile.TemporaryDirectory() as folder:
         for measured in measures:
-            words = ["--measure", measured, name, model, str(kept), str(rounds)]
+            words = ["--measure", measured, name, model, str(inputs), str(rounds)]
             shared = "ik" if measured in ("first_ik", "further_ik") else measured
             values |= in_new_process(words, Path(folder) / shared) or {}
     return values
@@ -238,12 +238,13 @@ def main() -> None:
     parser.add_argument("--measure", nargs=5, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.prepare:
-        name, kept, samples = options.prepare
-        prepare(name, Path(kept), int(samples))
+        name, inputs, samples = options.prepare
+        prepare(name, Path(inputs), int(samples))
         return print("{}")
     if options.measure:
-        measured, name, model, kept, rounds = options.measure
-        values = MEASURES[measured](name, model, Kept(Path(kept)), int(rounds))
+        measured, name, model, inputs, rounds = options.measure
+        prepared = Prepared(Path(inputs))
+        values = MEASURES[measured](name, model, prepared, int(rounds))
         return print(json.dumps(values, default=float))
 
     rounds, samples = (3, 1000) if options.quick else (10, 10_000)
@@ -253,16 +254,16 @@ def main() -> None:
     ours: dict[str, dict] = {}
     with tempfile.TemporaryDirectory() as folder:
         for name in options.robots:
-            kept = Path(folder) / name
-            kept.mkdir()
-            words = ["--prepare", name, str(kept), str(samples)]
+            inputs = Path(folder) / name
+            inputs.mkdir()
+            words = ["--prepare", name, str(inputs), str(samples)]
             if in_new_process(words, Path(folder) / "cache") is None:
                 continue
             for model in MODELS:
-                values = measure(name, model, kept, rounds, *OWN_MEASURES)
+                values = measure(name, model, inputs, rounds, *OWN_MEASURES)
                 print(row(name, model, values), flush=True)
             if options.peers:
-                ours[name] = measure(name, MODELS[0], kept, rounds, "first_feasible")
+                ours[name] = measure(name, MODELS[0], inputs, rounds, "first_feasible")
         if options.peers:
             ik_peers.compare(options.peers, Path(folder), rounds, ours)
     print(f"load of the machine after: {os.getloadavg()[0]:.1f}")

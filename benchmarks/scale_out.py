@@ -21,9 +21,9 @@ from functools import partial
 SLICES = 32
 
 
-def work(given: dict) -> None:
+def work(settings: dict) -> None:
     """Solve the share of one process, and print its report on stdout."""
-    flag = f"--xla_force_host_platform_device_count={given['devices']}"
+    flag = f"--xla_force_host_platform_device_count={settings['devices']}"
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {flag}"
     import jax
     import numpy as np
@@ -32,8 +32,8 @@ def work(given: dict) -> None:
     from posewise import FS, OT
 
     jax.config.update("jax_enable_x64", True)
-    if given["processes"] > 1:
-        where = f"127.0.0.1:{given['port']}", given["processes"], given["rank"]
+    if settings["processes"] > 1:
+        where = f"127.0.0.1:{settings['port']}", settings["processes"], settings["rank"]
         jax.distributed.initialize(*where)
     C = pw.load("panda")
     C.add_frame(
@@ -47,36 +47,38 @@ def work(given: dict) -> None:
         [1.0], FS.positionDiff, ["panda_hand_tcp", "goal"], OT.eq
     )
     rng = np.random.default_rng(0)
-    targets = rng.uniform(-0.1, 0.1, (given["problems"], 3))
+    targets = rng.uniform(-0.1, 0.1, (settings["problems"], 3))
     count = jax.device_count()
     mesh = jax.make_mesh((count,), ("devices",)) if count > 1 else None
     solve = partial(komo.solve_batch, {reach: targets}, mesh=mesh, progress=False)
     solve()
     rounds = []
-    for _ in range(given["rounds"]):
+    for _ in range(settings["rounds"]):
         begin = time.perf_counter()
-        found = solve()
+        solutions = solve()
         rounds.append(time.perf_counter() - begin)
-    good = sum(solution.feasible for solution in found)
-    print(json.dumps({"ms": 1e3 * min(rounds) / len(found), "feasible": good}))
+    good = sum(solution.feasible for solution in solutions)
+    print(json.dumps({"ms": 1e3 * min(rounds) / len(solutions), "feasible": good}))
 
 
-def run(processes: int, devices: int, cores: list[list[int]], **given: int) -> dict:
+def run(processes: int, devices: int, cores: list[list[int]], **settings: int) -> dict:
     """The report of the first of some processes, each held to some cores."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     started = []
     for rank in range(processes):
-        own = dict(processes=processes, devices=devices, port=port, rank=rank, **given)
-        held = partial(os.sched_setaffinity, 0, cores[rank])
-        command = [sys.executable, __file__, "--work", json.dumps(own)]
-        pipe = dict(stdout=subprocess.PIPE, text=True, preexec_fn=held)
+        process_settings = dict(
+            processes=processes, devices=devices, port=port, rank=rank, **settings
+        )
+        bind_to_cores = partial(os.sched_setaffinity, 0, cores[rank])
+        command = [sys.executable, __file__, "--work", json.dumps(process_settings)]
+        pipe = dict(stdout=subprocess.PIPE, text=True, preexec_fn=bind_to_cores)
         started.append(subprocess.Popen(command, **pipe))
-    said = [process.communicate()[0] for process in started]
+    reports = [process.communicate()[0] for process in started]
     if any(process.returncode for process in started):
         sys.exit("A process failed; see above.")
-    return json.loads(said[0].splitlines()[-1])
+    return json.loads(reports[0].splitlines()[-1])
 
 
 def main() -> None:
@@ -89,20 +91,20 @@ def main() -> None:
     if args.work:
         return work(json.loads(args.work))
     cores = sorted(os.sched_getaffinity(0))[: args.cores]
-    n, given = len(cores), dict(problems=args.problems, rounds=args.rounds)
-    ways = {
+    n, settings = len(cores), dict(problems=args.problems, rounds=args.rounds)
+    layouts = {
         "one core": (1, 1, [cores[:1]]),
         f"{n} devices": (1, n, [cores]),
         f"{n} processes": (n, 1, [[core] for core in cores]),
     }
     print("| on | ms per problem | feasible | speed-up |\n|---|---|---|---|")
     alone = None
-    for name, way in ways.items():
-        found = run(*way, **given)
-        alone = alone or found["ms"]
-        share = f"{found['feasible']} of {args.problems}"
-        gain = alone / found["ms"]
-        print(f"| {name} | {found['ms']:.2f} | {share} | {gain:.2f} |", flush=True)
+    for name, layout in layouts.items():
+        report = run(*layout, **settings)
+        alone = alone or report["ms"]
+        share = f"{report['feasible']} of {args.problems}"
+        gain = alone / report["ms"]
+        print(f"| {name} | {report['ms']:.2f} | {share} | {gain:.2f} |", flush=True)
     return None
 
 

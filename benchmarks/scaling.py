@@ -93,9 +93,9 @@ def measure(kind: str, n: int) -> dict[str, float]:
     first = time.perf_counter()
     warm = []
     for _ in range(5):
-        at = time.perf_counter()
+        begin = time.perf_counter()
         komo.solve(progress=False)
-        warm.append(time.perf_counter() - at)
+        warm.append(time.perf_counter() - begin)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return {
         "build": built - began,

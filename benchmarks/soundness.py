@@ -44,18 +44,18 @@ class Case(NamedTuple):
 
 def cases() -> list[Case]:
     """Return all predicates with rows, and their scenes."""
-    found = []
+    all_cases = []
 
     def add(title, predicate, places, share=1.0, truths=(True, False)):
         for truth in truths:
             name = title if truth else f"~{title}"
-            found.append(Case(name, predicate, truth, places, share))
+            all_cases.append(Case(name, predicate, truth, places, share))
 
     def add_all(kind, arguments, draw, things, meanings, **options):
         for meaning in meanings:
-            made = getattr(logic, kind)(*arguments, semantics=meaning, **options)
+            predicate = getattr(logic, kind)(*arguments, semantics=meaning, **options)
             name = kind if meaning == "posewise" else f"{kind}, {meaning}"
-            add(name, made, [(thing, draw) for thing in things])
+            add(name, predicate, [(thing, draw) for thing in things])
 
     every = ("posewise", "igibson", "document")
     pair, robot = ("a", "b"), ("a", "robot")
@@ -80,7 +80,7 @@ def cases() -> list[Case]:
     table, tower = resting[:1], resting[1:2]
     add("Supporting, table", logic.Supporting("table", "a"), table, 0.1, (True,))
     add("Supporting, tower", logic.Supporting("b", "a"), tower, 0.1, (True,))
-    return found
+    return all_cases
 
 
 def main() -> None:
@@ -97,17 +97,17 @@ def main() -> None:
         if options.only and title.lstrip("~") not in options.only:
             continue
         count = -(-int(options.scenes * share) // len(places))
-        said, true = [], []
+        violations, true = [], []
         for thing, draw in places:
             judged = scenes.judged(thing, draw, predicate, count)
             true.append(judged == truth)
-            said.append(scenes.violations(thing, draw, predicate, count, truth))
-        y, t = np.concatenate(said), np.concatenate(true)
+            violations.append(scenes.violations(thing, draw, predicate, count, truth))
+        y, t = np.concatenate(violations), np.concatenate(true)
         unsound = int(((y <= 0) & ~t).sum())
         bound = getattr(predicate, "bound", DEFAULT_BOUND)
-        told, bounded = (100 * (y[t] <= b).mean() for b in (0, bound))
+        recognized, bounded = (100 * (y[t] <= b).mean() for b in (0, bound))
         print(
-            f"| {title} | {len(t)} | {t.sum()} | {unsound} | {told:.0f} % |"
+            f"| {title} | {len(t)} | {t.sum()} | {unsound} | {recognized:.0f} % |"
             f" {bounded:.0f} % |",
             flush=True,
         )

@@ -74,7 +74,7 @@ class Nearest(NamedTuple):
 def nearest(C: pw.Config, path: np.ndarray) -> Nearest:
     """On straight lines between slices, in places less than `SPACING` apart."""
     C = C.copy()
-    found = Nearest(np.inf, ("", ""))
+    least = Nearest(np.inf, ("", ""))
     for a, b in zip(path[:-1], path[1:], strict=True):
         hand = []
         for q in (a, b):
@@ -84,8 +84,8 @@ def nearest(C: pw.Config, path: np.ndarray) -> Nearest:
         for share in np.linspace(0, 1, pieces, endpoint=False):
             C.q = a + share * (b - a)
             for first, second, distance in C.collisions(margin=2 * MARGIN)[:1]:
-                found = min(found, Nearest(distance, (first, second)))
-    return found
+                least = min(least, Nearest(distance, (first, second)))
+    return least
 
 
 def main() -> None:

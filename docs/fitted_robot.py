@@ -71,16 +71,18 @@ def picture(C: pw.Config) -> Image.Image:
         words = [*BROWSER.split(), f"--window-size={SIZE[0]},{SIZE[1]}"]
         words += [f"--screenshot={shot}", f"--user-data-dir={folder}/browser"]
         subprocess.run([*words, page.as_uri()], check=True, capture_output=True)
-        seen = Image.open(shot).convert("RGB").crop((0, TOP, *SIZE))
-    white = Image.new("RGB", seen.size, "white")
+        screenshot = Image.open(shot).convert("RGB").crop((0, TOP, *SIZE))
+    white = Image.new("RGB", screenshot.size, "white")
     drawn = (
-        ImageChops.difference(seen, white).convert("L").point(lambda d: 255 * (d > 9))
+        ImageChops.difference(screenshot, white)
+        .convert("L")
+        .point(lambda d: 255 * (d > 9))
     )
     left, upper, right, lower = drawn.getbbox()
     around = (left - BORDER, upper - BORDER, right + BORDER, lower + BORDER)
-    found = seen.crop(around)
-    height = round(WIDTH * found.height / found.width)
-    return found.resize((WIDTH, height), Image.Resampling.LANCZOS)
+    cropped = screenshot.crop(around)
+    height = round(WIDTH * cropped.height / cropped.width)
+    return cropped.resize((WIDTH, height), Image.Resampling.LANCZOS)
 
 
 if __name__ == "__main__":

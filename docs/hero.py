@@ -81,13 +81,13 @@ def make_problem(C: pw.Config) -> pw.KOMO:
     return komo
 
 
-def color_of(frame: str, own: list[float] | None) -> list[float]:
+def color_of(frame: str, own_color: list[float] | None) -> list[float]:
     """Return the colour of a frame's shapes (r, g, b, a)."""
     if "hand" in frame or "finger" in frame:
         return [*DARK, 1.0]
     if frame.startswith("panda"):
         return [*(STEEL if frame[-1] in "57" else WHITE), 1.0]
-    return [*(WHITE if own is None else own)[:3], 1.0]
+    return [*(WHITE if own_color is None else own_color)[:3], 1.0]
 
 
 def size_of(shape: pw.Box | pw.Capsule | pw.Cylinder | pw.Sphere) -> list[float]:

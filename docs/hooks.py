@@ -20,8 +20,8 @@ def on_files(files: Files, config: Any) -> Files:
         subprocess.run(
             [sys.executable, ROOT / "docs/pictures.py", PICTURES], check=True
         )
-    found = [*PICTURES.glob("*.png"), *(ROOT / "notebooks").glob("*.ipynb")]
-    for file in sorted(found):
+    additions = [*PICTURES.glob("*.png"), *(ROOT / "notebooks").glob("*.ipynb")]
+    for file in sorted(additions):
         place = f"{file.parent.name}/{file.name}"
         files.append(File.generated(config, place, abs_src_path=str(file)))
     return files

@@ -34,8 +34,8 @@ def test_circles_and_upward_imports_are_found():
         "posewise.robots.c": set(),
     }
     assert house.circles(graph) == [["posewise.collision.a", "posewise.collision.b"]]
-    found = ["posewise.collision.a imports posewise.robots.c"]
-    assert house.upward_imports(graph) == found
+    climbs = ["posewise.collision.a imports posewise.robots.c"]
+    assert house.upward_imports(graph) == climbs
 
 
 def test_imports_against_the_order_of_rooms_are_found():
@@ -109,6 +109,15 @@ def test_calls_without_encoding_are_found(code, asks):
 def test_folders_are_small():
     folder, count = house.modules_per_folder().most_common(1)[0]
     assert count <= 30, folder
+
+
+def test_tests_of_a_room_are_in_its_folder():
+    for floor in (*house.RANK, "face"):
+        source = ROOT / ("posewise" if floor == "face" else floor)
+        folders = {p.parent for p in (ROOT / "tests" / floor).rglob("test_*.py")}
+        for folder in folders:
+            room = folder.relative_to(ROOT / "tests" / floor)
+            assert (source / room / "__init__.py").is_file(), folder
 
 
 def test_the_map_shows_every_room():

@@ -110,8 +110,8 @@ def faults(file: Path) -> list[str]:
     """Each fault of a file, with its place."""
     if file == Path(__file__).resolve():
         return []  # names what is banned
-    found = faults_of_code(file) if file.suffix == ".py" else faults_of_page(file)
-    return [f"{file.relative_to(ROOT)}:{line}: {text}" for line, text in sorted(found)]
+    pairs = faults_of_code(file) if file.suffix == ".py" else faults_of_page(file)
+    return [f"{file.relative_to(ROOT)}:{line}: {text}" for line, text in sorted(pairs)]
 
 
 def files(places: list[Path]) -> list[Path]:
@@ -127,22 +127,22 @@ def files(places: list[Path]) -> list[Path]:
 @pytest.mark.parametrize("folder", [*FOLDERS, "."])
 def test_prose_keeps_the_rules(folder):
     places = [ROOT / folder] if folder != "." else sorted(ROOT.glob("*.md"))
-    found = [
+    sentences = [
         fault
         for file in files(places)
         if str(file.relative_to(ROOT)) not in ALLOWED
         for fault in faults(file)
     ]
-    assert not found, "\n".join(found)
+    assert not sentences, "\n".join(sentences)
 
 
 def main() -> None:
     """List all faults in the files of the command line."""
     places = [Path(p).resolve() for p in sys.argv[1:]]
     places = places or [ROOT / f for f in FOLDERS] + sorted(ROOT.glob("*.md"))
-    found = [fault for file in files(places) for fault in faults(file)]
-    print("\n".join(found))
-    print(len(found), "faults")
+    sentences = [fault for file in files(places) for fault in faults(file)]
+    print("\n".join(sentences))
+    print(len(sentences), "faults")
 
 
 if __name__ == "__main__":

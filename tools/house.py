@@ -31,8 +31,8 @@ COMMENTED = ("solvers", "collision", "features", "logic/relaxed")
 
 def product_files() -> list[Path]:
     """All modules of the package; links inside posewise/ are not followed."""
-    found = [f for name in RANK for f in sorted((ROOT / name).rglob("*.py"))]
-    return [f for f in found if f.resolve() == f]
+    files = [f for name in RANK for f in sorted((ROOT / name).rglob("*.py"))]
+    return [f for f in files if f.resolve() == f]
 
 
 @cache
@@ -87,13 +87,13 @@ def circles(graph: dict[str, set[str]]) -> list[list[str]]:
     """Groups of modules that import each other, directly or through others."""
     reach: dict[str, set[str]] = {}
     for start in graph:
-        seen: set[str] = set()
+        reached: set[str] = set()
         todo = [start]
         while todo:
-            for target in graph[todo.pop()] - seen:
-                seen.add(target)
+            for target in graph[todo.pop()] - reached:
+                reached.add(target)
                 todo.append(target)
-        reach[start] = seen
+        reach[start] = reached
     groups = {
         frozenset(b for b in reach[a] if a in reach[b]) for a in graph if a in reach[a]
     }
@@ -183,9 +183,9 @@ def public_arguments() -> Iterator[tuple[str, bool]]:
     """Each argument of a public function, and whether its annotation is `Any`."""
     for file in product_files():
         for function in public_functions(parse(file)):
-            given = function.args
-            listed = [*given.posonlyargs, *given.args, *given.kwonlyargs]
-            listed += [a for a in (given.vararg, given.kwarg) if a]
+            signature = function.args
+            listed = [*signature.posonlyargs, *signature.args, *signature.kwonlyargs]
+            listed += [a for a in (signature.vararg, signature.kwarg) if a]
             for argument in listed:
                 if argument.arg in ("self", "cls"):
                     continue
@@ -197,7 +197,7 @@ def public_arguments() -> Iterator[tuple[str, bool]]:
 
 def odd_docstrings() -> list[str]:
     """Docstrings that begin with "Of" or "What", or only refer to another place."""
-    found = []
+    odd = []
     for file in product_files():
         for node in ast.walk(parse(file)):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
@@ -205,8 +205,8 @@ def odd_docstrings() -> list[str]:
                 refers = re.fullmatch(r"See [^.]*\.[^.]*\.?", text)
                 if refers or re.match(r"(?:Of|What)\b", text):
                     line = text.splitlines()[0]
-                    found.append(f"{file.relative_to(ROOT)}: {line}")
-    return found
+                    odd.append(f"{file.relative_to(ROOT)}: {line}")
+    return odd
 
 
 def text_without_encoding() -> list[str]:

@@ -68,10 +68,12 @@ def main() -> None:
 
 def oldest_and_newest() -> list[str]:
     """Return the commands of the oldest and the newest Python; one if there is one."""
-    found = [python for minor in range(OLDEST, NEWEST + 1) for python in pythons(minor)]
-    if not found:
+    commands = [
+        python for minor in range(OLDEST, NEWEST + 1) for python in pythons(minor)
+    ]
+    if not commands:
         sys.exit(f"This machine has no Python 3.{OLDEST} to 3.{NEWEST}.")
-    ends = list(dict.fromkeys((found[0], found[-1])))
+    ends = list(dict.fromkeys((commands[0], commands[-1])))
     print(f"Pythons: {', '.join(ends)}")
     if len(ends) == 1:
         print("There is only one: the check on a newest Python is left out.")
@@ -102,8 +104,8 @@ def checked_version() -> str:
     cited = re.search(r"^version: (\S+)", (ROOT / "CITATION.cff").read_text(), re.M)
     for file, match in (("CHANGELOG.md", newest), ("CITATION.cff", cited)):
         if match is None or match[1] != version:
-            told = match and match[1]
-            sys.exit(f"pyproject.toml has version {version}, but {file} has {told}.")
+            stated = match and match[1]
+            sys.exit(f"pyproject.toml has version {version}, but {file} has {stated}.")
     return version
 
 
@@ -166,7 +168,7 @@ def environment(python: str, folder: Path) -> str:
 
 def try_wheel(wheel: Path, python: str, folder: Path, extras: str) -> None:
     """Install a wheel, and run what a user runs first, in an empty folder."""
-    own = environment(python, folder / "venv")
+    interpreter = environment(python, folder / "venv")
     place = folder / "empty"
     place.mkdir()
     (place / "problem.yaml").write_text(PROBLEM)
@@ -174,7 +176,7 @@ def try_wheel(wheel: Path, python: str, folder: Path, extras: str) -> None:
     snippets = re.findall(r"```python\n(.*?)```", readme, re.S)
     (place / "example.py").write_text("\n".join(snippets))
     command = str(folder / "venv/bin/posewise")
-    pip = [own, "-m", "pip"]
+    pip = [interpreter, "-m", "pip"]
     steps = {
         f"install {wheel.name}[{extras}]": [
             *pip,
@@ -183,12 +185,17 @@ def try_wheel(wheel: Path, python: str, folder: Path, extras: str) -> None:
             f"{wheel}[{extras}]",
         ],
         "pip check": [*pip, "check"],
-        "import it from the environment": [own, "-c", ORIGIN],
-        "README's example": [own, "-W", "error::DeprecationWarning", "example.py"],
+        "import it from the environment": [interpreter, "-c", ORIGIN],
+        "README's example": [
+            interpreter,
+            "-W",
+            "error::DeprecationWarning",
+            "example.py",
+        ],
         "posewise doctor": [command, "doctor"],
         "posewise demo": [command, "demo", "--out", "out"],
         "posewise solve": [command, "solve", "problem.yaml", "--npz", "box.npz"],
-        "python -m posewise": [own, "-m", "posewise", "--help"],
+        "python -m posewise": [interpreter, "-m", "posewise", "--help"],
     }
     for title, step in steps.items():
         run(title, step, place)

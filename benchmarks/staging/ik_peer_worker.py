@@ -156,12 +156,12 @@ def main() -> None:
     begin = time.perf_counter()
     solve = {"mink": mink, "PyRoki": pyroki}[request["peer"]](request)
     load = time.perf_counter() - begin
-    seconds, found = [], []
+    seconds, solutions = [], []
     for target in [targets[0], *targets]:
         begin = time.perf_counter()
-        found.append(solve(target))
+        solutions.append(solve(target))
         seconds.append(time.perf_counter() - begin)
-    print(json.dumps({"load": load, "seconds": seconds, "found": found[1:]}))
+    print(json.dumps({"load": load, "seconds": seconds, "found": solutions[1:]}))
 
 
 if __name__ == "__main__":

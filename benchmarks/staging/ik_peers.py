@@ -11,7 +11,7 @@ import posewise as pw
 
 from .real_robots import (
     ROBOTS,
-    Kept,
+    Prepared,
     Robot,
     data_folder,
     home,
@@ -77,10 +77,10 @@ def compare(python: Path, folder: Path, rounds: int, ours: dict[str, dict]) -> N
     print("\n| robot | solver | pairs | first s | warm ms | success |")
     print("| --- | --- | --- | --- | --- | --- |")
     for name, values in ours.items():
-        kept, robot = Kept(folder / name), ROBOTS[name]
+        prepared, robot = Prepared(folder / name), ROBOTS[name]
         C = load(robot)
-        kept.exclude(C, "meshes")
-        targets = kept.targets[:rounds]
+        prepared.exclude(C, "meshes")
+        targets = prepared.targets[:rounds]
         request = {
             "urdf": plain_urdf(robot),
             "root": C.frame_names[0],

@@ -257,10 +257,10 @@ def solvable(robot: pw.Config, scene: Scene) -> list[dict]:
         komo.add_objective(None, FS.vectorZ, [TOOL], OT.eq, target=reach.direction)
         komo.add_objective(None, FS.jointLimits, [], OT.ineq)
         komo.avoid_collisions(FREE)
-        found = komo.solve(starts=8, progress=False)
-        if not found.feasible:
+        solution = komo.solve(starts=8, progress=False)
+        if not solution.feasible:
             return []
-        ends.append(found.q)
+        ends.append(solution.q)
     if not all(is_free(C, q) for q in ends):
         return []
     return [problem | {"start": ends[0], "goal": ends[1]}]

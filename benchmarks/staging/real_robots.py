@@ -206,21 +206,21 @@ def prepare(name: str, folder: Path, samples: int) -> None:
     D.q = home(D)
     add_table(D, robot)
     ends = [reaching(D, robot.tip, p).solve(starts=32) for p in sides(robot)]
-    kept = {"targets": targets, "start": None}
+    values = {"targets": targets, "start": None}
     if all(end.feasible for end in ends):
-        kept["start"] = ends[0].q.tolist()
-    (folder / "kept.json").write_text(json.dumps(kept))
+        values["start"] = ends[0].q.tolist()
+    (folder / "prepared.json").write_text(json.dumps(values))
 
 
 @dataclass(frozen=True)
-class Kept:
+class Prepared:
     """The results of `prepare`."""
 
     folder: Path
 
     @cached_property
     def _values(self) -> dict:
-        return json.loads((self.folder / "kept.json").read_text())
+        return json.loads((self.folder / "prepared.json").read_text())
 
     @property
     def targets(self) -> np.ndarray:

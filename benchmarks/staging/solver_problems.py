@@ -49,8 +49,8 @@ def reference_problems() -> Iterator[tuple[str, Outcome]]:
     sys.path.insert(0, str(SHARED / "oracle/komo"))
     import scenes
 
-    given = json.loads((SHARED / "oracle/komo/x0.json").read_text())
-    starts = given | own_starts(scenes)
+    recorded_starts = json.loads((SHARED / "oracle/komo/x0.json").read_text())
+    starts = recorded_starts | own_starts(scenes)
     for make in PROBLEMS:
         name = make.__name__
         komo = make(scenes)
@@ -159,12 +159,12 @@ def random_trees(count: int = 24) -> Iterator[tuple[str, Outcome]]:
                 continue
             komo = fuzz.draw(family, kind, np.random.default_rng([family.seed, k]))
             begin = time.process_time()
-            found = komo.solve(starts=4, seed=k, progress=False)
+            solution = komo.solve(starts=4, seed=k, progress=False)
             ms = 1e3 * (time.process_time() - begin)
-            expected = found.feasible
+            expected = solution.feasible
             if kind == "contradictory":
-                expected = found.status is Status.INFEASIBLE
-            yield f"random, {kind}", Outcome(expected, found.iterations, ms)
+                expected = solution.status is Status.INFEASIBLE
+            yield f"random, {kind}", Outcome(expected, solution.iterations, ms)
 
 
 def basics(komo: pw.KOMO, order: int) -> None:

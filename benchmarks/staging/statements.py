@@ -213,8 +213,8 @@ def pnp_path_of_rai(problems):
 
 def place_free(scenes) -> pw.KOMO:
     F, turned = scenes.F, scenes.rpy(0, 0, 0.4)
-    solid = lambda name, at, shape, size, **more: F(
-        name, "table", at, shape=shape, size=size, contact=1, **more
+    solid = lambda name, position, shape, size, **more: F(
+        name, "table", position, shape=shape, size=size, contact=1, **more
     )
     frames = [
         F("world"),
@@ -312,5 +312,5 @@ def for_rai(x: list, sample: np.ndarray) -> np.ndarray:
         sample: rai's own initialization, which has them from half of the path on.
     """
     half = len(x) // 2
-    held = sample[half : len(sample) - len(x) + half]
-    return np.concatenate([x[:half], held, x[half:]])
+    object_poses = sample[half : len(sample) - len(x) + half]
+    return np.concatenate([x[:half], object_poses, x[half:]])

@@ -17,8 +17,8 @@ AXIS_COLORS = ("tab:red", "tab:green", "tab:blue")
 
 def draw_frames(file: Path) -> None:
     """Draw the world, a frame, the origin of a frame in it, and the joint's motion."""
-    found = run_examples("guide/conventions")
-    C, origin = found["C"], found["origin"]
+    variables = run_examples("guide/conventions")
+    C, origin = variables["C"], variables["origin"]
     figure, axes = new_curves(3.0)
     world = np.array([0.0, 0, 0, 1, 0, 0, 0])
     base, link = C.pose("base"), C.pose("link")
@@ -72,9 +72,11 @@ def rotation(quaternion: np.ndarray) -> np.ndarray:
 
 def draw_forces(file: Path) -> None:
     """Draw a brick on three slopes, with its weight and its contact force."""
-    found = run_examples("guide/contacts", 0, 1)
+    variables = run_examples("guide/contacts", 0, 1)
     figure, panels = new_curves(2.9, 3, sharex=True, sharey=True)
-    for axes, (degrees, solution) in zip(panels, found["tilted"].items(), strict=True):
+    for axes, (degrees, solution) in zip(
+        panels, variables["tilted"].items(), strict=True
+    ):
         world, (contact,) = solution.world_at(-1), solution.forces()
         draw_side(axes, world, "desk", "0.8")
         draw_side(axes, world, "brick", "tab:orange")

@@ -23,12 +23,12 @@ def draw_soundness(file: Path) -> None:
     places = np.linspace(0.2, 0.45, 51)
     figure, axes = new_curves()
     for kind, color in ((logic.OnTopOf, "tab:blue"), (logic.InContactWith, "tab:red")):
-        asked = kind("box", "table")
+        predicate = kind("box", "table")
         violation, holds = [], []
         for x in places:
             C.q = [x]
-            violation.append(asked.violation(C))
-            holds.append(asked.holds(C))
+            violation.append(predicate.violation(C))
+            holds.append(predicate.holds(C))
         name = kind.__name__
         axes.plot(places, violation, color=color, label=f"violation of {name}")
         true = places[holds]
@@ -113,8 +113,8 @@ def draw_distances(file: Path) -> None:
 
 def draw_height(file: Path) -> None:
     """Draw the height of the hand over each of two joints, with exact tangents."""
-    found = run_examples("guide/features", 0, 1)
-    C, height = found["C"], found["height"]
+    variables = run_examples("guide/features", 0, 1)
+    C, height = variables["C"], variables["height"]
     value_and_slope = jax.jit(jax.value_and_grad(lambda q: height(q)[0]))
     home, (low, high) = C.q, C.limits
     figure, axes = new_curves(3.0)
@@ -147,10 +147,10 @@ def draw_height(file: Path) -> None:
 
 def draw_descent(file: Path) -> None:
     """Draw a predicate's loss over the place of a mug, and a descent on it."""
-    found = run_examples("guide/learning", 0, 1)
-    W, on = found["W"], found["on"]
+    variables = run_examples("guide/learning", 0, 1)
+    W, on = variables["W"], variables["on"]
     # Called many times, because programs of batches compile for longer.
-    value_and_slope = jax.jit(jax.value_and_grad(found["loss"]))
+    value_and_slope = jax.jit(jax.value_and_grad(variables["loss"]))
     x, z = np.meshgrid(np.linspace(0.1, 0.7, 61), np.linspace(0.72, 1.0, 29))
     values, slopes = np.zeros(x.shape), np.zeros((*x.shape, 2))
     for cell in np.ndindex(x.shape):

@@ -43,8 +43,8 @@ def draw_activity(file: Path) -> None:
 
 def draw_batch(file: Path) -> None:
     """Draw the arm at all targets, coloured by the iterations that each took."""
-    found = run_examples("guide/batches")
-    C, solutions, targets = found["C"], found["solutions"], found["targets"]
+    variables = run_examples("guide/batches")
+    C, solutions, targets = variables["C"], variables["solutions"], variables["targets"]
     figure, axes = new_axes(size=(6.5, 4.5))
     for solution in solutions:
         draw_skeleton(axes, C, solution.q, "panda_hand_tcp", (0.3, 0.35, 0.45, 0.12))
@@ -95,8 +95,8 @@ def command_output(arguments: list[str]) -> str:
 
 def draw_pick_and_place(file: Path) -> None:
     """Draw the start, and the world at the end of each phase."""
-    found = run_examples("guide/grasping", 0, 2)
-    worlds = [found["W"], *(found["waypoints"].world_at(t) for t in (0, 1))]
+    variables = run_examples("guide/grasping", 0, 2)
+    worlds = [variables["W"], *(variables["waypoints"].world_at(t) for t in (0, 1))]
     titles = ["start", "end of phase 1", "end of phase 2"]
     save(film_strip(worlds, titles), file)
 
@@ -124,8 +124,8 @@ def hull(shape: Shape) -> Shape:
 
 def draw_view(file: Path) -> None:
     """Draw a world with names, and the overlay that shows its clearance."""
-    found = run_examples("guide/viewing")
-    C, figure = found["C"], found["figure"]
+    variables = run_examples("guide/viewing")
+    C, figure = variables["C"], variables["figure"]
     nearest = nearest_pair(C)
     if nearest is None:
         raise ValueError("No pair can collide in the world of guide/viewing.md.")

@@ -15,9 +15,9 @@ from .examples import DOCS, PIXELS, new_curves, page_code, run_examples
 
 def draw_temperature(file: Path) -> None:
     """Draw the temperature of the steak over time."""
-    found = run_examples("guide/states")
-    dt = found["dt"]
-    celsius = found["history"]["steak"].temperature
+    variables = run_examples("guide/states")
+    dt = variables["dt"]
+    celsius = variables["history"]["steak"].temperature
     figure, axes = new_curves()
     axes.plot(dt * np.arange(len(celsius)), celsius, color="tab:red")
     for limit, label in ((70, "cooked from here"), (150, "burnt from here")):
@@ -62,8 +62,8 @@ def draw_requests(file: Path) -> None:
 
 def draw_start_in_motion(file: Path) -> None:
     """Draw a path that starts in motion beside one from rest, and times of solves."""
-    found = run_examples("guide/again", 0)
-    C, komo = found["C"], found["komo"]
+    variables = run_examples("guide/again", 0)
+    C, komo = variables["C"], variables["komo"]
     figure, (left, right) = new_curves(3.0, 2, width_ratios=(1.5, 1))
     for start, label in ((0.2, "a start at 0.2 rad/s"), (0.0, "a start at rest")):
         komo.set_start(velocity=[start, *np.zeros(C.nq - 1)])

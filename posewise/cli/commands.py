@@ -58,8 +58,8 @@ def run_solve(options: Namespace) -> bool:
     komo, solution = solve_path(problem)
     clearance = None
     if komo.spec.needs_certificate:
-        found = solution.clearance(search_range(komo.spec))
-        clearance = clearance_line(komo.spec, found)
+        path_clearance = solution.clearance(search_range(komo.spec))
+        clearance = clearance_line(komo.spec, path_clearance)
     result = output.summarize_path(problem, solution, clearance)
     is_success = _report_result(result, options.json, options.npz)
     _write_trajectory(solution, options, is_success)

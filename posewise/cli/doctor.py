@@ -63,10 +63,10 @@ def devices() -> Iterator[str]:
 
 def fast_form() -> str:
     """Return whether programs are compiled as single kernels, and why if not."""
-    found = small_calls()
-    if found.options is not None:
+    support = small_calls()
+    if support.options is not None:
         return "on: programs for CPUs are compiled as single kernels"
-    return f"off, solves take 1.5 to 5 times as long on CPUs: {found.reason}"
+    return f"off, solves take 1.5 to 5 times as long on CPUs: {support.reason}"
 
 
 def program_cache() -> str:

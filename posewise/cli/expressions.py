@@ -127,12 +127,11 @@ class _ExpressionReader:
                 return -value
             case ast.UnaryOp(op=ast.Invert()):
                 return ~self.predicate(node.operand, depth)
-            case ast.BinOp(op=ast.BitAnd()):
-                left = self.predicate(node.left, depth)
-                return left & self.predicate(node.right, depth)
-            case ast.BinOp(op=ast.BitOr()):
-                left = self.predicate(node.left, depth)
-                return left | self.predicate(node.right, depth)
+            case ast.BinOp(op=ast.BitAnd() | ast.BitOr() as operator):
+                sides = (node.left, node.right)
+                left, right = (self.predicate(side, depth) for side in sides)
+                is_and = isinstance(operator, ast.BitAnd)
+                return left & right if is_and else left | right
             case ast.Call():
                 return self.call(node, depth)
             case ast.BoolOp() | ast.UnaryOp(op=ast.Not()):

@@ -64,18 +64,18 @@ def _by_place(
     loaded: PathFile, places: Float[np.ndarray, " n"], spec: ProblemSpec
 ) -> FileSlices | str:
     """Return the slices where the file's column `slice` has them."""
-    wanted = np.arange(spec.T, dtype=float)
-    if places[0] > SAME_SLICE or places[-1] < wanted[-1] - SAME_SLICE:
+    slices = np.arange(spec.T, dtype=float)
+    if places[0] > SAME_SLICE or places[-1] < slices[-1] - SAME_SLICE:
         return (
             f"The slices of the file reach from {places[0]:g} to {places[-1]:g}, those"
             f" of the problem from 0 to {spec.T - 1}."
         )
-    own = loaded.times
-    if own is None:
+    row_times = loaded.times
+    if row_times is None:
         knots = np.concatenate([[0.0], np.cumsum(spec.tau)])
-        own = np.interp(places, np.arange(-1.0, spec.T), knots)
-    times = np.interp(wanted, places, own)
-    times[-1] = min(times[-1], _end_time(places, own, wanted[-1]))
+        row_times = np.interp(places, np.arange(-1.0, spec.T), knots)
+    times = np.interp(slices, places, row_times)
+    times[-1] = min(times[-1], _end_time(places, row_times, slices[-1]))
     steps = np.diff(times, prepend=0.0)
     if spec.durations:
         is_same = _is_even(steps, spec)
@@ -83,8 +83,8 @@ def _by_place(
         error = np.abs(times - np.cumsum(spec.tau)).max()
         is_same = bool(error <= SAME_TIMING * spec.tau.min())
         times, steps = (np.cumsum(spec.tau), spec.tau) if is_same else (times, steps)
-    path = loaded.at_slices(wanted, times)
-    return FileSlices(path, times, own, steps if is_same else None)
+    path = loaded.at_slices(slices, times)
+    return FileSlices(path, times, row_times, steps if is_same else None)
 
 
 def _end_time(
@@ -119,23 +119,27 @@ def _by_time(loaded: PathFile, spec: ProblemSpec) -> FileSlices | str:
 
     Paths with rounded corners pass each slice by half a step later.
     """
-    own, times = loaded.times, np.cumsum(spec.tau)
+    row_times, times = loaded.times, np.cumsum(spec.tau)
     late = LATE[0] + LATE[1] * times[-1]
-    if own is None or own[-1] < times[-1] - late or own[0] > times[0] + late:
+    if (
+        row_times is None
+        or row_times[-1] < times[-1] - late
+        or row_times[0] > times[0] + late
+    ):
         return (
             f"{_counts(loaded, spec)} slices until {times[-1]:g} s; give as many, or"
             f" times that reach as far, or {COLUMN}."
         )
     # The last sample is the first one after the end.
-    late += own[-1] - own[-2]
-    excess, half = own[-1] - times[-1], spec.tau[0] / 2
+    late += row_times[-1] - row_times[-2]
+    excess, half = row_times[-1] - times[-1], spec.tau[0] / 2
     if excess <= late:
-        return FileSlices(loaded.at(times), times, own, spec.tau)
+        return FileSlices(loaded.at(times), times, row_times, spec.tau)
     if abs(excess - half) <= late:
-        return FileSlices(loaded.at(times + half), times + half, own, None)
+        return FileSlices(loaded.at(times + half), times + half, row_times, None)
     return (
-        f"The file ends at {own[-1]:.4g} s, the problem at {times[-1]:g} s, so that its"
-        f" times are not those of the slices; give {COLUMN}."
+        f"The file ends at {row_times[-1]:.4g} s, the problem at {times[-1]:g} s, so"
+        f" that its times are not those of the slices; give {COLUMN}."
     )
 
 

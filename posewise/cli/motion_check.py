@@ -40,7 +40,7 @@ class Stretch(NamedTuple):
 
     first: int
     last: int
-    held: tuple[tuple[str, str], ...]
+    carried: tuple[tuple[str, str], ...]
     """Objects that move, each with the link of the hand that it moves with."""
 
 
@@ -143,8 +143,8 @@ def _stretches(
         if t < len(holders) and (holders[t] == holders[first]).all():
             continue
         pairs = enumerate(holders[first].tolist())
-        held = tuple((loose[k], links[h]) for k, h in pairs if h >= 0)
-        yield Stretch(first, t, held)
+        carried = tuple((loose[k], links[h]) for k, h in pairs if h >= 0)
+        yield Stretch(first, t, carried)
         first = t
 
 
@@ -159,17 +159,17 @@ def _untouched(
     It may touch the hand, or what the hand moves, such as a drawer.
     """
     for stretch in stretches:
-        if not stretch.held:
+        if not stretch.carried:
             continue
         world = C.copy()
         world.q = loaded.path[stretch.first]
         pairs = [(a, b) for a, b, _ in world.collisions(REACH)]
         pairs += [(b, a) for a, b in pairs]
         rows = poses[stretch.first : stretch.last + 1]
-        for obj, link in stretch.held:
-            parts, own = set(C.subtree(obj)), rows[:, C.index(obj)]
+        for obj, link in stretch.carried:
+            parts, object_poses = set(C.subtree(obj)), rows[:, C.index(obj)]
             near = {C.index(b) for a, b in pairs if a in parts and b not in parts}
-            if all(_slip(own, rows[:, i]) > MAX_SLIP for i in near):
+            if all(_slip(object_poses, rows[:, i]) > MAX_SLIP for i in near):
                 yield (
                     f"{obj!r} moves with {link!r} from configuration {stretch.first}"
                     " on, but touches nothing that moves along."
@@ -185,11 +185,11 @@ def _check_distances(
     if times is None:
         times = np.arange(len(loaded.path), dtype=float)
     lines: list[str] = []
-    for first, last, held in stretches:
+    for first, last, carried in stretches:
         rows = slice(first, last + 1)
         world = C.copy()
         world.q = loaded.path[first]
-        for obj, link in held:
+        for obj, link in carried:
             world.attach(link, obj)
         frames = {n: C.frames[C.tree.joint_frame(n)].name for n in C.joint_names}
         moving = [n for n, frame in frames.items() if not _is_free(C, frame)]

@@ -38,14 +38,16 @@ def read_input(options: Namespace) -> ProblemFile:
         ImportError: without pyyaml.
     """
     packages = dict(options.package)
-    given = [n for n in ("robot", "request", "srdf") if getattr(options, n) is not None]
+    moveit_options = [
+        n for n in ("robot", "request", "srdf") if getattr(options, n) is not None
+    ]
     if not is_moveit(options.file):
-        if not given:
+        if not moveit_options:
             return read_problem(options.file, packages)
         if is_problem_file(options.file):
             raise LoadError(
-                f"--{given[0]} is for scenes of MoveIt, but {options.file} is a problem"
-                f" file. {IN_PROBLEM_FILES[given[0]]}"
+                f"--{moveit_options[0]} is for scenes of MoveIt, but {options.file} is"
+                f" a problem file. {IN_PROBLEM_FILES[moveit_options[0]]}"
             )
     if options.robot is None:
         raise LoadError(

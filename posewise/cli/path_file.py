@@ -72,8 +72,8 @@ class PathFile:
         is_corner = np.abs(ahead - back) <= SAME_CORNER * size
         if self.accelerations is not None:
             # Tangents of a parabola meet half way, too; its velocity changes smoothly.
-            told = h * (self.accelerations[k - 1] + self.accelerations[k]) / 2
-            is_corner &= np.abs(vb - va - told) > SMOOTH * np.abs(vb - va)
+            change = h * (self.accelerations[k - 1] + self.accelerations[k]) / 2
+            is_corner &= np.abs(vb - va - change) > SMOOTH * np.abs(vb - va)
         curved = np.where(is_corner, ahead, straight + bend)
         return np.where(np.isfinite(curved), curved, straight)
 
@@ -162,11 +162,11 @@ def read_path_file(file: Path, C: Config) -> PathFile:
     path[:, columns] = values
     absent = np.setdiff1d(np.arange(C.nq), columns)
     derivatives = []
-    for own in (table.velocities, table.accelerations):
+    for derivative in (table.velocities, table.accelerations):
         full = np.full_like(path, np.nan)
-        if own is not None:
-            full[:, columns[: own.shape[1]]] = own
-        derivatives.append(None if own is None else full)
+        if derivative is not None:
+            full[:, columns[: derivative.shape[1]]] = derivative
+        derivatives.append(None if derivative is None else full)
     names = tuple(C.joints.coordinate_names[i] for i in absent)
     return PathFile(path, times, names, slices, *derivatives)
 
@@ -234,21 +234,21 @@ def _read_npz(file: Path) -> Table:
 
 
 def _from_mapping(file: Path, data: dict[str, Any]) -> Table:
-    found = [key for key in PATH_KEYS if key in data]
-    if not found:
+    keys = [key for key in PATH_KEYS if key in data]
+    if not keys:
         raise LoadError(
             f"{file} has {first_few([*data]) or 'nothing'}; expected a path under"
             f" {', '.join(PATH_KEYS)}, or placements, as `posewise solve` writes them."
         )
     names = next((data[key] for key in NAME_KEYS if key in data), None)
     try:
-        values = np.asarray(data[found[0]], float)
+        values = np.asarray(data[keys[0]], float)
         times = data.get("times")
         times = None if times is None else np.asarray(times, float).reshape(-1)
         slices = data.get(SLICE_KEY)
         slices = None if slices is None else np.asarray(slices, float).reshape(-1)
     except CONVERSION_ERRORS:
-        raise LoadError(f"{file}: expected numbers under {found[0]}, times.") from None
+        raise LoadError(f"{file}: expected numbers under {keys[0]}, times.") from None
     names = None if names is None else [str(name) for name in names]
     return Table(values, times, names, slices)
 
@@ -293,8 +293,8 @@ def _read_csv(file: Path) -> Table:
     is_timed = names[0].strip() in ("time", "times", "t")
     times = columns.pop(names[0]) if is_timed else None
     slices = columns.pop(SLICE_KEY, None)
-    kept = np.reshape([*columns.values()], (len(columns), len(values))).T
-    return Table(kept, times, [*columns], slices)
+    coordinates = np.reshape([*columns.values()], (len(columns), len(values))).T
+    return Table(coordinates, times, [*columns], slices)
 
 
 def _is_number(text: str) -> bool:

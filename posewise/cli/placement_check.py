@@ -57,8 +57,8 @@ def check_placements(problem: ProblemFile, file: Path) -> CommandResult:
         lines.append(f"placement {k}: {'passed' if passed else 'not passed'}")
         lines += map(str, [*checks, *predicates])
         if passed:
-            asked = [timed.predicate for timed in problem.predicates]
-            lines += [f"! {doubt}" for doubt in solution_doubts(asked, world)]
+            statements = [timed.predicate for timed in problem.predicates]
+            lines += [f"! {doubt}" for doubt in solution_doubts(statements, world)]
         data.append({
             "passed": passed,
             "checks": [vars(check) for check in checks],
@@ -79,8 +79,10 @@ def read_placements(file: Path) -> list[dict[str, np.ndarray]]:
     if file.suffix.lower() == ".json":
         try:
             data = json.loads(file.read_text(encoding="utf-8"))
-            found = [placement["poses"] for placement in data["placements"]]
-            candidates = [{n: _pose(p) for n, p in poses.items()} for poses in found]
+            pose_maps = [placement["poses"] for placement in data["placements"]]
+            candidates = [
+                {n: _pose(p) for n, p in poses.items()} for poses in pose_maps
+            ]
         except OSError as error:
             raise LoadError(f"{file} cannot be read: {error.strerror}.") from None
         except (ValueError, TypeError, KeyError, AttributeError):
@@ -151,14 +153,14 @@ def _check_objectives(world: Config, arguments: dict[str, Any]) -> PathCheck:
 def _objectives(world: Config, constraints: list[Any]) -> list[tuple[Feature, OT]]:
     """Return the features and types of constraints, without predicates."""
     interval = select_interval(None, 1, np.ones(1), "placement")
-    found: list[tuple[Feature, OT]] = []
+    objectives: list[tuple[Feature, OT]] = []
     for constraint in constraints:
         if isinstance(constraint, tuple):
-            found.append(constraint)
+            objectives.append(constraint)
         elif isinstance(constraint, Preset):
             rows = constraint.objectives(world, interval)
-            found += [(feature, kind) for feature, kind, *_ in rows]
-    return found
+            objectives += [(feature, kind) for feature, kind, *_ in rows]
+    return objectives
 
 
 def _check_collisions(

@@ -56,9 +56,11 @@ def _velocity_lines(rates: RatesByPositions) -> Iterator[str]:
     # Each mean is between the velocities at both its rows, and the other way round.
     excess = np.full_like(v, -np.inf)
     excess[1:] = _outside(mean, v[:-1], v[1:]) - slack
-    both = _outside(v[1:-1], mean[:-1], mean[1:]) - np.maximum(slack[1:], slack[:-1])
+    excess_over_means = _outside(v[1:-1], mean[:-1], mean[1:]) - np.maximum(
+        slack[1:], slack[:-1]
+    )
     # The last row may stand still after the end, which comes between two rows.
-    excess[1:-2] = np.maximum(excess[1:-2], both[:-1])
+    excess[1:-2] = np.maximum(excess[1:-2], excess_over_means[:-1])
     excess = np.where(np.isnan(excess), -np.inf, excess)
     for i in np.flatnonzero(excess.max(0) > 0):
         k = int(np.argmax(excess[:, i]))
@@ -81,20 +83,24 @@ def _acceleration_lines(rates: RatesByPositions) -> Iterator[str]:
     a, h = np.nan_to_num(rates.a), rates.steps
     v = _sums(h * (a[1:] + a[:-1]) / 2)
     twice = _sums(h * v[:-1] + h**2 * (2 * a[:-1] + a[1:]) / 6)
-    told, found = (rates.accelerations(values, span) for values in (twice, rates.q))
+    by_column, by_positions = (
+        rates.accelerations(values, span) for values in (twice, rates.q)
+    )
     high, low = _largest_near(a, span + 1)[k], -_largest_near(-a, span + 1)[k]
     slack = (high - low) / 2 + ACCELERATION_TOLERANCE * np.abs(a).max(0)
     slack = slack + rounding(a) + rates.acceleration_rounding(span)
-    excess = np.where(np.isnan(rates.a[k]), -np.inf, np.abs(told - found) - slack)
-    is_wrong, size = excess > 0, np.maximum(np.abs(told), np.abs(found))
+    excess = np.where(
+        np.isnan(rates.a[k]), -np.inf, np.abs(by_column - by_positions) - slack
+    )
+    is_wrong, size = excess > 0, np.maximum(np.abs(by_column), np.abs(by_positions))
     counted = np.sum(size > SMALL * size.max(0), axis=0)
     is_often = is_wrong.sum(0) > np.maximum(UNSEEN_ROWS, UNSEEN_PART * counted)
     for i in np.flatnonzero(is_often):
         j = int(np.argmax(excess[:, i]))
         yield (
             f"The acceleration of {names[i]} at {rates.times[k[j]]:.4g} s (row {k[j]})"
-            f" is {told[j, i]:.4g} by its column, but {found[j, i]:.4g} by its"
-            " positions."
+            f" is {by_column[j, i]:.4g} by its column, but {by_positions[j, i]:.4g} by"
+            " its positions."
         )
 
 

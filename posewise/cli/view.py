@@ -107,16 +107,16 @@ def _with_carried(
 ) -> tuple[Float[np.ndarray, "n nq"], Float[np.ndarray, " n"] | None]:
     """Return a path and its times, with carried objects that the file lacks."""
     spec = resolve_alternatives(make_path_problem(problem)[0].spec)[0]
-    found = find_slices(loaded, spec)
-    if isinstance(found, str) or not spec.switches:
+    file_slices = find_slices(loaded, spec)
+    if isinstance(file_slices, str) or not spec.switches:
         return loaded.path, loaded.times
     if loaded.times is not None:
         shown = _rows_apart(loaded.times)
         loaded = loaded.at_rows(shown)
-        found = replace(found, row_times=found.row_times[shown])
+        file_slices = replace(file_slices, row_times=file_slices.row_times[shown])
     modes = mode_sequence(spec)
-    x = modes.without_jumps(np.array(modes.from_base(found.path)))
-    played = played_file(spec, loaded, found, x)
+    x = modes.without_jumps(np.array(modes.from_base(file_slices.path)))
+    played = played_file(spec, loaded, file_slices, x)
     return played.whole_path(), played.times
 
 

@@ -82,12 +82,12 @@ class CollisionFilter:
             subtree: indices of all frames that move with it, its own too.
         """
         # What lies within the subtree, or apart from it, stays as it is.
-        held = {
+        remaining = {
             other: frozenset(p for p in pairs if (p[0] in subtree) == (p[1] in subtree))
             for other, pairs in self.held.items()
             if other != root
         }
-        return replace(self, held=held)
+        return replace(self, held=remaining)
 
     def reindexed(self, new_index: Mapping[int, int]) -> "CollisionFilter":
         """Return the filter after frames were removed or reordered.

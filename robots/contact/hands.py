@@ -49,8 +49,8 @@ def held_pairs(
     # A gripper that was attached to an arm is a part of it when it holds something.
     others = {*objects, frame, *(i for i in attached if i not in above)}
     touched = _hand_and_fingers(tree, agents, others, parent)
-    held = subtree_indices(tree, frame)
-    return frozenset(ordered_pairs(product(held, touched - held)))
+    carried = subtree_indices(tree, frame)
+    return frozenset(ordered_pairs(product(carried, touched - carried)))
 
 
 def subtree_indices(
@@ -63,12 +63,12 @@ def subtree_indices(
         root: index of the frame.
         without: frames left out with what is below them.
     """
-    found, pending = {root}, [root]
+    indices, pending = {root}, [root]
     for i in pending:
         below = [c for c in tree.model.children.get(i, ()) if c not in without]
-        pending += [c for c in below if c not in found]
-        found.update(below)
-    return found
+        pending += [c for c in below if c not in indices]
+        indices.update(below)
+    return indices
 
 
 def _hand_and_fingers(
@@ -137,8 +137,10 @@ def _depth(tree: FrameTree, i: int, others: Collection[int]) -> int:
     """
     below = [c for c in tree.model.children.get(i, ()) if c not in others]
     joint = tree.frames[i].joint
-    own = _has_joint(tree.frames[i]) and joint is not None and joint.mimic is None
-    return own + max((_depth(tree, c, others) for c in below), default=0)
+    is_counted = (
+        _has_joint(tree.frames[i]) and joint is not None and joint.mimic is None
+    )
+    return is_counted + max((_depth(tree, c, others) for c in below), default=0)
 
 
 def _has_joint(frame: Frame) -> bool:

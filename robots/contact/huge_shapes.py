@@ -35,8 +35,8 @@ def warn_of_huge_shapes(
     """
     root, moves, reach = robot_chains(frames)
     limit = np.maximum(MIN_EXTENT, MIN_RATIO * reach[root])
-    asked = np.unique(involved)
-    candidates = asked[moves[asked] & (reach[root[asked]] > 0)]
+    indices = np.unique(involved)
+    candidates = indices[moves[indices] & (reach[root[indices]] > 0)]
     huge = [i for i in candidates if _extent(frames[i]) > limit[i]]
     if huge:
         _warn(tuple(frames[i] for i in huge), float(reach[root[huge[0]]]))

@@ -97,10 +97,10 @@ def default_exclusions(
     test = _TouchTest(tree, tuple(map(unfitted, tree.frames)), pairs, cutoff)
     open_ = np.array([pair not in reasons for pair in keys], bool)
 
-    def exclude(found: Bool[np.ndarray, " pairs"], reason: str) -> None:
-        for k in np.flatnonzero(found & open_):
+    def exclude(mask: Bool[np.ndarray, " pairs"], reason: str) -> None:
+        for k in np.flatnonzero(mask & open_):
             reasons[keys[k]] = reason
-        open_[found] = False
+        open_[mask] = False
 
     home = home_within_limits(tree)[None]
     at_home = test.touching(home, open_)[0]

@@ -153,8 +153,8 @@ def _capsules(
     thick = replace(segments, radii=np.repeat(radius[:, None], 3, axis=1))
     ends = segments.R[:, :, 2] * segments.half[:, 2:]
     balls = [replace(thick, p=segments.p + end) for end in (ends, -ends)]
-    both = zip(*(vars(x).values() for x in balls), strict=True)
-    return [Cylinders(**vars(thick)), Ellipsoids(*map(np.concatenate, both))]
+    ball_fields = zip(*(vars(x).values() for x in balls), strict=True)
+    return [Cylinders(**vars(thick)), Ellipsoids(*map(np.concatenate, ball_fields))]
 
 
 def _box_planes(boxes: PosedPrimitives) -> Float[np.ndarray, "n 6 4"]:

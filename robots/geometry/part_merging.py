@@ -34,27 +34,27 @@ def merge_parts(parts: Sequence[Vertices]) -> list[Vertices]:
     whole = np.concatenate(corners)
     size = float(np.ptp(whole, axis=0).max())
     total = volume_and_centroid(whole)[0]
-    kept = _without_contained(corners, CONTAINED * size)
+    merged = _without_contained(corners, CONTAINED * size)
     k = 0
-    while k < len(kept) and len(kept) > 1:
+    while k < len(merged) and len(merged) > 1:
         # The smallest part is first.
-        is_sliver = _volume(kept[k]) < SLIVER_VOLUME * total
-        if not is_sliver and len(kept) <= MAX_PARTS:
+        is_sliver = _volume(merged[k]) < SLIVER_VOLUME * total
+        if not is_sliver and len(merged) <= MAX_PARTS:
             break
-        others = kept[:k] + kept[k + 1 :]
-        unions = [hull_vertices(np.concatenate([kept[k], other])) for other in others]
+        others = merged[:k] + merged[k + 1 :]
+        unions = [hull_vertices(np.concatenate([merged[k], other])) for other in others]
         growth = [
-            _volume(union) - _volume(other) - _volume(kept[k])
+            _volume(union) - _volume(other) - _volume(merged[k])
             for union, other in zip(unions, others, strict=True)
         ]
         best = int(np.argmin(growth))
-        if growth[best] > MAX_MERGE_GROWTH * total and len(kept) <= MAX_PARTS:
+        if growth[best] > MAX_MERGE_GROWTH * total and len(merged) <= MAX_PARTS:
             k += 1
             continue
         others[best] = unions[best]
-        kept = _without_contained(others, CONTAINED * size)
+        merged = _without_contained(others, CONTAINED * size)
         k = 0
-    return kept
+    return merged
 
 
 def is_sliver(part: Vertices, whole: Vertices) -> bool:
@@ -69,13 +69,13 @@ def _volume(points: Vertices) -> float:
 def _without_contained(parts: Sequence[Vertices], margin: float) -> list[Vertices]:
     """Return the parts that are not inside a larger one, the smallest first."""
     largest_first = sorted(parts, key=_volume, reverse=True)
-    kept: list[Vertices] = []
+    uncontained: list[Vertices] = []
     planes: list[np.ndarray] = []
     for part in largest_first:
         inside = (
             len(p) and (part @ p[:, :3].T <= p[:, 3] + margin).all() for p in planes
         )
         if not any(inside):
-            kept.append(part)
+            uncontained.append(part)
             planes.append(hull_planes(part))
-    return kept[::-1]
+    return uncontained[::-1]

@@ -88,9 +88,9 @@ def _read_xacro(
     packages: Mapping[str, Path],
     args: XacroArgs | None,
 ) -> Model:
-    expanded, found = expand_xacro(text, file.resolve(), packages, args)
+    expanded, known_packages = expand_xacro(text, file.resolve(), packages, args)
     root = parse_xml(expanded, f"{label} (expanded)")
-    return _read_root(root, expanded, file.resolve().parent, found)
+    return _read_root(root, expanded, file.resolve().parent, known_packages)
 
 
 def _read_xml_file(path: Path, packages: Mapping[str, Path]) -> Model:

@@ -44,9 +44,9 @@ def package_folders(name: str, folder: Path | None) -> Iterator[Path]:
         above = [f for f in (folder, *folder.parents) if f != f.parent]
         yield from (f for f in above if package_name(f) == name)
         yield from (f / name for f in above if (f / name).is_dir())
-        own = package_root(folder)
-        if own.parent != own.parent.parent:
-            yield from _named(own.parent.glob("*/package.xml"), name)
+        own_package = package_root(folder)
+        if own_package.parent != own_package.parent.parent:
+            yield from _named(own_package.parent.glob("*/package.xml"), name)
     for entry in _path_list("ROS_PACKAGE_PATH"):
         if entry.name == name or package_name(entry) == name:
             yield entry

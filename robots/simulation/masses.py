@@ -49,9 +49,9 @@ def frame_masses(frames: Sequence[Frame]) -> list[FrameMass]:
     for frame, root in zip(frames, roots, strict=True):
         result.append(_frame_mass(frame, root is None or root in with_mass))
     total: dict[int, float] = {}
-    for own, root in zip(result, roots, strict=True):
+    for frame_mass, root in zip(result, roots, strict=True):
         if root is not None:
-            total[root] = total.get(root, 0.0) + own.mass
+            total[root] = total.get(root, 0.0) + frame_mass.mass
     for root, mass in total.items():
         if mass == 0:
             inertia = ball_inertia(MIN_LINK_MASS)

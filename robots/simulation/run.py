@@ -47,11 +47,11 @@ class Motor:
     def __post_init__(self) -> None:
         for field in fields(self):
             name, label = field.name, f"Motor: {field.name}"
-            given = getattr(self, name)
+            setting = getattr(self, name)
             if name in ("stiffness", "damping"):
-                value = number(label, given, ">= 0", lambda x: x >= 0)
+                value = number(label, setting, ">= 0", lambda x: x >= 0)
             else:
-                value = number(label, given)
+                value = number(label, setting)
             object.__setattr__(self, name, value)
 
 
@@ -127,12 +127,14 @@ class TwinRun:
             effort -= motor.damping * speed
             # Virtual work is the same in both coordinates: τ_mj dq_mj = τ dq.
             data.qfrc_applied[joint.dof] += effort / joint.factor
-        for frame, given in (wrenches or {}).items():
+        for frame, components in (wrenches or {}).items():
             body = frame_body(self.C, self._twin_model, frame)
             label = f"wrenches[{frame!r}]"
-            wrench = float_array(label, given, "6 numbers")
+            wrench = float_array(label, components, "6 numbers")
             if wrench.shape != (6,) or not np.isfinite(wrench).all():
-                raise ConfigError(f"{label} is {given!r}, expected 6 finite numbers.")
+                raise ConfigError(
+                    f"{label} is {components!r}, expected 6 finite numbers."
+                )
             self._mujoco.mj_applyFT(
                 self._model, data, wrench[:3], wrench[3:], data.subtree_com[body], body,
                 data.qfrc_applied,

@@ -315,10 +315,10 @@ class Twin:
         if not forces:
             return None
         table = np.zeros((steps, self.model.nbody, 6))
-        for frame, given in forces.items():
+        for frame, components in forces.items():
             body = frame_body(self.C, self._twin_model, frame)
             label = f"forces[{frame!r}]"
-            wrench = float_array(label, given, "3 or 6 numbers")
+            wrench = float_array(label, components, "3 or 6 numbers")
             if (
                 wrench.shape[-1:] not in ((3,), (6,))
                 or wrench.shape[:-1] not in ((), (steps,))

@@ -87,8 +87,8 @@ def _pieces(
     color = geometry.color or default
     rgba[: len(color)] = color
     if isinstance(geometry.shape, Mesh) and geometry.color is None:
-        own = _mesh_colors(geometry.shape)
-        return [(*triangles, rgba if own is None else own)]
+        mesh_colors = _mesh_colors(geometry.shape)
+        return [(*triangles, rgba if mesh_colors is None else mesh_colors)]
     return [(*triangles, rgba)]
 
 

@@ -108,8 +108,8 @@ def film_strip(
         if title:
             axes.set_title(title, fontsize=9, loc="left", color="0.3")
         axes.set_axis_off()
-        seen = with_translucent(_on_floor(scene, points, floor), hiding)
-        axes.imshow(render(seen, eye))
+        shown_scene = with_translucent(_on_floor(scene, points, floor), hiding)
+        axes.imshow(render(shown_scene, eye))
         if names:
             _draw_labels(axes, label_places(world, drawn), eye)
     return figure
@@ -126,11 +126,11 @@ def _draw_labels(
     ]
     if not names:
         return
-    at = np.stack([pixels[name] for name in names])
+    anchors = np.stack([pixels[name] for name in names])
     letter = LABEL_SIZE / 72 * PIXELS
     sizes = letter * np.array([[LETTER_WIDTH * len(n), LINE_HEIGHT] for n in names])
-    spots = spread_labels(at, sizes, eye.shape)
-    for name, place, spot in zip(names, at, spots, strict=True):
+    spots = spread_labels(anchors, sizes, eye.shape)
+    for name, place, spot in zip(names, anchors, spots, strict=True):
         if spot[1] != place[1]:
             line = dict(color=LABEL_COLOR, linewidth=0.4, alpha=0.6)
             axes.plot(*np.stack([place, spot], 1), **line)

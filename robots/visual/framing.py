@@ -55,8 +55,8 @@ def body_boxes(
     """Return corners about what is drawn of each body, by the index of its root."""
     boxes: dict[int, list[np.ndarray]] = {}
     for i, root in enumerate(body_roots(frames)):
-        own = bounding_corners(frames[i : i + 1], poses[i : i + 1])
-        boxes.setdefault(root, []).extend(own)
+        corners = bounding_corners(frames[i : i + 1], poses[i : i + 1])
+        boxes.setdefault(root, []).extend(corners)
     return {root: np.concatenate(parts) for root, parts in boxes.items() if parts}
 
 
@@ -96,15 +96,15 @@ def visible_bounds(
     boxes: Sequence[Float[np.ndarray, "8 3"]], origins: Float[np.ndarray, "n 3"]
 ) -> Float[np.ndarray, "m 3"]:
     """Return the corners of the boxes without grounds; without boxes, the origins."""
-    kept = [*boxes]
-    while len(kept) > 1:
-        sizes = [_diagonal(box) for box in kept]
+    foreground = [*boxes]
+    while len(foreground) > 1:
+        sizes = [_diagonal(box) for box in foreground]
         largest = int(np.argmax(sizes))
-        others = kept[:largest] + kept[largest + 1 :]
+        others = foreground[:largest] + foreground[largest + 1 :]
         if sizes[largest] < GROUND_RATIO * max(_diagonal(np.concatenate(others)), 1e-9):
             break
-        kept = others
-    points = np.concatenate(kept) if kept else np.reshape(origins, (-1, 3))
+        foreground = others
+    points = np.concatenate(foreground) if foreground else np.reshape(origins, (-1, 3))
     if not len(points):
         points = np.zeros((1, 3))
     low, high = points.min(0), points.max(0)
@@ -151,12 +151,12 @@ def grid_cell(size: float) -> float:
 
 def _stands_still(frames: Sequence[Frame], i: int) -> bool:
     """Return whether no joint moves a frame."""
-    at: int | None = i
-    while at is not None:
-        joint = frames[at].joint
+    index: int | None = i
+    while index is not None:
+        joint = frames[index].joint
         if joint is not None and joint.dim > 0:
             return False
-        at = frames[at].parent
+        index = frames[index].parent
     return True
 
 

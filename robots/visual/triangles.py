@@ -101,8 +101,8 @@ def _box_corners(half: Float[np.ndarray, "3"]) -> Float[np.ndarray, "12 3 3"]:
 def _octahedron_corners() -> Float[np.ndarray, "8 3 3"]:
     signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
     faces = np.eye(3) * signs[:, None]
-    left = signs.prod(1) < 0
-    faces[left] = faces[left][:, ::-1]
+    is_clockwise = signs.prod(1) < 0
+    faces[is_clockwise] = faces[is_clockwise][:, ::-1]
     return faces
 
 

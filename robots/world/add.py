@@ -77,8 +77,8 @@ def append_frames(
             start = frame.joint.q
             value = neutral_value(frame.joint.type) if start is None else start
             new_values[first + k] = np.array(value, float)
-    for k, given in ({} if values is None else values).items():
-        new_values[first + k] = parse_joint_value(joint_of(frames[k]), given)
+    for k, coordinates in ({} if values is None else values).items():
+        new_values[first + k] = parse_joint_value(joint_of(frames[k]), coordinates)
     new = FrameTree.build((*tree.frames, *frames), new_values)
     # A single frame that mimics no joint always fits; leaving out the check keeps
     # worlds of many frames linear in their number.
@@ -146,17 +146,17 @@ def append_model(
 
 def _unique_joint_names(tree: FrameTree, model: Model, prefix: str) -> dict[int, str]:
     """Return names for a model's joints that no joint of the tree has."""
-    taken = {f.joint.name for f in tree.frames if f.joint is not None}
+    used_names = {f.joint.name for f in tree.frames if f.joint is not None}
     names = {}
     for i, frame in enumerate(model.frames):
         if frame.joint is None:
             continue
         name = base = prefix + frame.joint.name
         for k in itertools.count(2):
-            if name not in taken:
+            if name not in used_names:
                 break
             name = f"{base}~{k}"
-        taken.add(name)
+        used_names.add(name)
         names[i] = name
     return names
 

@@ -50,10 +50,10 @@ def _has_joint(frame: Frame) -> bool:
 
 def _hangs_on_joint(frames: tuple[Frame, ...], i: int) -> bool:
     """Return whether the next joint above a frame is that of a link, and not free."""
-    at: int | None = i
-    while at is not None:
-        joint = frames[at].joint
+    index: int | None = i
+    while index is not None:
+        joint = frames[index].joint
         if joint is not None and joint.dim > 0:
             return joint.type not in FREE_JOINTS
-        at = frames[at].parent
+        index = frames[index].parent
     return False

@@ -315,12 +315,12 @@ def _elementary_dofs(rows: Sequence[_TreeNode]) -> list[_ElementaryDof]:
         if row.ball is not None:
             dofs += [_ElementaryDof(i, True, next(columns), 1.0, a) for a in np.eye(3)]
     dofs.sort(key=lambda dof: dof.column)
-    seen: set[int] = set()
+    led_columns: set[int] = set()
     leaders: list[_ElementaryDof] = []
     followers: list[_ElementaryDof] = []
     for dof in dofs:
-        (followers if dof.column in seen else leaders).append(dof)
-        seen.add(dof.column)
+        (followers if dof.column in led_columns else leaders).append(dof)
+        led_columns.add(dof.column)
     return leaders + followers
 
 

@@ -39,7 +39,7 @@ def resolve_mimics(frames: Sequence[Frame]) -> dict[int, MimicRelation]:
     by_name = {joint.name: i for i, joint in joints.items()}
     relations: dict[int, MimicRelation] = {}
     for i, follower in joints.items():
-        multiplier, offset, k, seen = 1.0, 0.0, i, {i}
+        multiplier, offset, k, visited = 1.0, 0.0, i, {i}
         joint = follower
         while joint.mimic is not None:
             if joint.mimic not in by_name:
@@ -50,12 +50,12 @@ def resolve_mimics(frames: Sequence[Frame]) -> dict[int, MimicRelation]:
             offset += multiplier * joint.offset
             multiplier *= joint.multiplier
             k = by_name[joint.mimic]
-            if k in seen:
+            if k in visited:
                 raise ConfigError(
                     f"Joint {follower.name!r} mimics itself through"
                     f" {joint.mimic!r}; break the circle."
                 )
-            seen.add(k)
+            visited.add(k)
             joint = joints[k]
         if joint.dim != follower.dim:
             raise ConfigError(
@@ -129,8 +129,8 @@ def bounds_of_leader(
         followers: Indices of the frames whose joints it drives.
         relations: Those of all joints, by `resolve_mimics`.
     """
-    own, rates = _own_bounds(frames[leader].joint)
-    low, high = own
+    leader_bounds, rates = _own_bounds(frames[leader].joint)
+    low, high = leader_bounds
     for i in followers:
         limits, follower_rates = _own_bounds(frames[i].joint)
         m, o = relations[i].multiplier, relations[i].offset
@@ -146,10 +146,12 @@ def bounds_of_leader(
                 continue
             low, high = new_low, new_high
             rates = np.minimum(rates, leader_rates)
-    least = np.where(own[1] - own[0] > MIN_RANGE, MIN_RANGE, -MIN_RANGE)
+    least = np.where(
+        leader_bounds[1] - leader_bounds[0] > MIN_RANGE, MIN_RANGE, -MIN_RANGE
+    )
     if np.any(high - low < least):
         _warn_of_contradiction(frames[leader], tuple(frames[i] for i in followers))
-        low, high = own
+        low, high = leader_bounds
     return np.stack([np.minimum(low, high), high]), rates
 
 

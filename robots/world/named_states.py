@@ -71,11 +71,12 @@ def make_state(
             f"Named state {name!r} has no joints; name at least one with its value."
         )
     parsed = {}
-    for given, value in values.items():
-        joint = joint_of(tree.frames[tree.joint_frame(given)])
+    for joint_name, value in values.items():
+        joint = joint_of(tree.frames[tree.joint_frame(joint_name)])
         if joint.mimic is not None:
             raise ConfigError(
-                f"Joint {given!r} mimics {joint.mimic!r}; give the value of that one."
+                f"Joint {joint_name!r} mimics {joint.mimic!r}; give the value of"
+                " that one."
             )
         parsed[joint.name] = coordinates = parse_joint_value(joint, value)
         if joint.limits is not None:
@@ -139,8 +140,8 @@ def restricted_states(
     states: Iterable[NamedState], joints: Set[str]
 ) -> tuple[NamedState, ...]:
     """Return what is left of states after other joints were removed."""
-    left = (
+    restricted = (
         NamedState(s.name, s.group, {j: v for j, v in s.values.items() if j in joints})
         for s in states
     )
-    return tuple(s for s in left if s.values)
+    return tuple(s for s in restricted if s.values)

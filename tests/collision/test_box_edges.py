@@ -24,10 +24,10 @@ def crossing_boxes(gap):
     p_b = rng.uniform(-0.8, 0.8, (COUNT, 3))
     p_b[:, 2] = half_a[:, 2] + half_b[:, 2] + gap
     R_b = rotation_matrices(rng.uniform(-np.pi, np.pi, COUNT))
-    none = np.zeros(COUNT)
+    radii = np.zeros(COUNT)
     world = rotation_matrices(np.full(COUNT, 0.3))
-    a = Body(Box(half_a), none, world, np.zeros((COUNT, 3)))
-    b = Body(Box(half_b), none, world @ R_b, np.einsum("nij,nj->ni", world, p_b))
+    a = Body(Box(half_a), radii, world, np.zeros((COUNT, 3)))
+    b = Body(Box(half_b), radii, world @ R_b, np.einsum("nij,nj->ni", world, p_b))
     return a, b
 
 

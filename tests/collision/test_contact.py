@@ -90,14 +90,14 @@ def test_reference_cases(cores):
     error = np.abs(out.distance - d)
     # a search finds a lower bound: what is above it is proved by the certificate
     proved = out.distance <= separation(a, b, out.normal) + 1e-9
-    found = np.array([r.known["method"] == "zoom" for r in rows])
-    better = found & proved & (out.distance > d)
+    is_searched = np.array([r.known["method"] == "zoom" for r in rows])
+    better = is_searched & proved & (out.distance > d)
     bad = (error > limit) & ~better
     assert not bad.any(), [(rows[i].known["id"], error[i]) for i in np.nonzero(bad)[0]]
     unique = np.array([r.known["normal_unique"] for r in rows])
     n = np.array([r.sign * np.array(r.known["normal_B_to_A"]) for r in rows])
     # at a maximum a search knows the direction to the root of the error only
-    limit = np.where(found, 1e-3, 2e-5)[:, None] * np.ones(3)
+    limit = np.where(is_searched, 1e-3, 2e-5)[:, None] * np.ones(3)
     off = np.abs(out.normal - n)
     np.testing.assert_array_less(off[unique], limit[unique])
     check_contact(a, b, out)
@@ -272,10 +272,10 @@ def test_contact_without_jit():
 
 def test_contact_of_empty_batches():
     a, b = random_pairs((Box, Box), seed=13, n=4)
-    none = lambda x: jax.tree.map(lambda x: jnp.asarray(x[:0]), x)
-    out = contact(none(a), none(b))
+    no_pairs = lambda x: jax.tree.map(lambda x: jnp.asarray(x[:0]), x)
+    out = contact(no_pairs(a), no_pairs(b))
     assert out.distance.shape == (0,) and out.normal.shape == (0, 3)
-    out = jax.vmap(contact)(none(a), none(b))
+    out = jax.vmap(contact)(no_pairs(a), no_pairs(b))
     assert out.distance.shape == (0,) and out.point_a.shape == (0, 3)
 
 

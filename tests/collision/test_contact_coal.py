@@ -63,13 +63,13 @@ def coal_distances(shapes, R, p) -> np.ndarray:
     request = coal.DistanceRequest(True)
     request.enable_signed_distance = True
     result = coal.DistanceResult()
-    made: dict[int, tuple] = {}
+    geometries: dict[int, tuple] = {}
     for s in (*shapes[0], *shapes[1]):
-        if id(s) not in made:
-            made[id(s)] = geometry(s)
+        if id(s) not in geometries:
+            geometries[id(s)] = geometry(s)
     out = np.empty(len(p[0]))
     for k in range(len(out)):
-        (g, r), (h, s) = (made[id(shapes[i][k])] for i in (0, 1))
+        (g, r), (h, s) = (geometries[id(shapes[i][k])] for i in (0, 1))
         poses = [coal.Transform3s(R[i][k], p[i][k]) for i in (0, 1)]
         result.clear()
         d = coal.distance(g, poses[0], h, poses[1], request, result)
@@ -101,7 +101,7 @@ def many_pairs(kinds: tuple[str, str], n: int, seed: int):
 )
 def test_contact_agrees_with_coal(kinds, record_property):
     shapes, R, p = many_pairs(kinds, ROWS, seed=sum(map(ord, "".join(kinds))))
-    a, b = (bodies(s, *at) for s, *at in zip(shapes, R, p, strict=True))
+    a, b = (bodies(s, *pose) for s, *pose in zip(shapes, R, p, strict=True))
     out = solve(a, b)
     theirs = coal_distances(shapes, R, p)
     assert 0.1 < np.mean(out.distance < 0) < 0.9

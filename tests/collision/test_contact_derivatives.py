@@ -42,12 +42,12 @@ every_pair = pytest.mark.parametrize("cores", CORE_PAIRS, ids=pair_name)
 def differences(a, b, velocity, h):
     """Forward and backward differences of everything in a contact, and its value."""
     (da, wa), (db, wb) = velocity
-    at = [
+    contacts = [
         solve(displace(a, da, wa, k * h), displace(b, db, wb, k * h)) for k in (-1, 1)
     ]
     mid = solve(a, b)
     per = lambda x, y: jax.tree.map(lambda x, y: (y - x) / h, x, y)
-    return per(mid, at[1]), per(at[0], mid)
+    return per(mid, contacts[1]), per(contacts[0], mid)
 
 
 @every_pair
@@ -106,14 +106,16 @@ def test_second_derivatives(cores):
 
     _, got = second(a, b, tuple(by for by, _ in two))
     h = 1e-6
-    at = []
+    slopes = []
     for k in (-1, 0, 1):
         x, y = (
             displace(body, by, w, k * h)
             for body, (by, w) in zip((a, b), two, strict=True)
         )
-        at.append(directional_derivative(x, y, *map(np_body, rates(x, y)))[1].distance)
-    forward, backward = (at[2] - at[1]) / h, (at[1] - at[0]) / h
+        slopes.append(
+            directional_derivative(x, y, *map(np_body, rates(x, y)))[1].distance
+        )
+    forward, backward = (slopes[2] - slopes[1]) / h, (slopes[1] - slopes[0]) / h
     smooth = np.abs(forward - backward) < 0.05 * (1 + np.abs(forward))
     assert smooth.mean() > 0.9
     assert np.isfinite(got).all()

@@ -73,12 +73,12 @@ def test_contact_is_symmetric(seed, pair):
     if pair[0] is not pair[1]:
         pair = ALIKE[seed % 4]
     a, b = random_pairs(pair, seed, n=2 * FEW)
-    there, back = solve_all((a, b), (b, a))
+    forth, back = solve_all((a, b), (b, a))
     np.testing.assert_allclose(
-        there.distance, back.distance, atol=distance_tolerance(pair)
+        forth.distance, back.distance, atol=distance_tolerance(pair)
     )
     # of two equally deep normals either may be found
-    same = np.sum(there.normal * -back.normal, -1) > 1 - 1e-5
+    same = np.sum(forth.normal * -back.normal, -1) > 1 - 1e-5
     assert same.mean() > 0.9
 
 
@@ -88,13 +88,13 @@ def test_contact_moves_with_the_world(seed, pair):
     a, b = random_pairs(pair, seed, n=2 * FEW)
     rng = np.random.default_rng(seed)
     turn, shift = random_rotations(rng, 1)[0], rng.normal(size=3)
-    here, there = solve_all(
+    before, after = solve_all(
         (a, b), (transform_body(a, turn, shift), transform_body(b, turn, shift))
     )
     np.testing.assert_allclose(
-        here.distance, there.distance, atol=distance_tolerance(pair)
+        before.distance, after.distance, atol=distance_tolerance(pair)
     )
-    close = np.sum((here.normal @ turn.T) * there.normal, -1) > 1 - 1e-5
+    close = np.sum((before.normal @ turn.T) * after.normal, -1) > 1 - 1e-5
     assert close.mean() > 0.9
 
 
@@ -146,8 +146,8 @@ def degenerate(body: Body, rng: np.random.Generator) -> Body:
 
     def spoil_vertices(v):
         keep = rng.integers(1, 5, len(v))
-        at = np.minimum(np.arange(v.shape[1]), keep[:, None] - 1)
-        v = np.take_along_axis(v, at[..., None], 1)
+        indices = np.minimum(np.arange(v.shape[1]), keep[:, None] - 1)
+        v = np.take_along_axis(v, indices[..., None], 1)
         v[::3, :, rng.integers(3)] = 0.0
         return v
 

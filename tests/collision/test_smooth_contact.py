@@ -68,11 +68,11 @@ def test_smooth_derivatives_are_finite_differences(cores):
     rng = np.random.default_rng(0)
     w, v = rng.normal(size=(2, len(a.p), 3))
     h = 1e-6
-    at = lambda s: a._replace(
+    moved = lambda s: a._replace(
         R=Rotation.from_rotvec(s * w).as_matrix() @ a.R, p=a.p + s * v
     )
     out, rate = soft_distance(a, b, tangent(a, w, v))
-    plus, minus = (soft_distance(at(s), b)[0] for s in (h, -h))
+    plus, minus = (soft_distance(moved(s), b)[0] for s in (h, -h))
     # where two normals are about as high, the walk may change from one to the other
     same = np.abs(plus.normal - minus.normal).max(-1) < 1e-3
     assert same.mean() > 0.95

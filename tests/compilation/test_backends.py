@@ -21,9 +21,9 @@ def test_backends_agree():
         subprocess.Popen([sys.executable, str(SCRIPT), name], **pipes)
         for name in ("cpu", "gpu")
     ]
-    said = [process.communicate() for process in running]
-    assert [p.returncode for p in running] == [0, 0], said
-    ours, theirs = (json.loads(out.splitlines()[-1]) for out, _ in said)
+    outputs = [process.communicate() for process in running]
+    assert [p.returncode for p in running] == [0, 0], outputs
+    ours, theirs = (json.loads(out.splitlines()[-1]) for out, _ in outputs)
     assert ours["status"] == theirs["status"]
     assert ours["status"].count("CONVERGED") >= 6
     np.testing.assert_allclose(ours["paths"], theirs["paths"], atol=1e-6)

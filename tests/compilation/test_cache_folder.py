@@ -42,8 +42,8 @@ def test_programs_are_kept_by_default_without_a_setting_of_JAX(tmp_path):
     chosen = tmp_path / "mine"
     assert ask(POSEWISE_CACHE=str(chosen)) == [str(chosen), "", None]
     assert ask(POSEWISE_CACHE="~/mine", HOME=str(tmp_path)) == [str(chosen), "", None]
-    said = "the environment has POSEWISE_CACHE=0."
-    assert ask(POSEWISE_CACHE="0") == [None, said, None]
+    reason = "the environment has POSEWISE_CACHE=0."
+    assert ask(POSEWISE_CACHE="0") == [None, reason, None]
 
 
 @pytest.mark.long
@@ -86,8 +86,8 @@ def test_the_least_recently_used_files_are_removed(tmp_path, monkeypatch):
         os.utime(tmp_path / name, (1e9 + age, 1e9 + age))
     assert cache_folder.read(tmp_path / "a.program") == data
     cache_folder.write(tmp_path / "d.program", data)
-    left = sorted(file.name for file in tmp_path.iterdir())
-    assert left == ["a.program", "c.unfinished", "d.program", "notes.txt"]
+    names_after = sorted(file.name for file in tmp_path.iterdir())
+    assert names_after == ["a.program", "c.unfinished", "d.program", "notes.txt"]
 
 
 @pytest.mark.long
@@ -216,10 +216,10 @@ def test_processes_share_the_folder(tmp_path):
     env = {**os.environ, "POSEWISE_CACHE": str(tmp_path)}
     words = [sys.executable, "-c", MANY]
     pipes = dict(stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
-    said = []
+    outputs = []
     for _ in range(2):
         running = [subprocess.Popen(words, **pipes) for _ in range(2)]
-        said += [process.communicate() for process in running]
-    assert len({out for out, _ in said}) == 1 and said[0][0], said[0][1]
+        outputs += [process.communicate() for process in running]
+    assert len({out for out, _ in outputs}) == 1 and outputs[0][0], outputs[0][1]
     # an entry is the kept result of the trial of small calls
     assert {Path(f).suffix for f in os.listdir(tmp_path)} == {".program", ".entry"}

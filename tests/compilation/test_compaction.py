@@ -31,10 +31,10 @@ def backend(request, monkeypatch):
 def test_compute_where_evaluates_only_masked_entries(backend, n, share, chunk):
     x = rng.normal(size=(n, 3))
     needed = rng.uniform(size=n) < share
-    seen = []
+    chunk_sizes = []
 
     def fn(x):
-        jax.debug.callback(lambda x: seen.append(len(x)), x)
+        jax.debug.callback(lambda x: chunk_sizes.append(len(x)), x)
         return jnp.sum(x, 1), 2 * x
 
     otherwise = jnp.zeros(n), jnp.full((n, 3), -1.0)
@@ -45,7 +45,7 @@ def test_compute_where_evaluates_only_masked_entries(backend, n, share, chunk):
     # accelerators take larger chunks, because the number of steps dominates
     wide = min(n, max(n // 16, MIN_ACCELERATOR_CHUNK))
     size = max(min(chunk, n), wide if backend == "gpu" else 0)
-    assert len(seen) == -(-needed.sum() // size)
+    assert len(chunk_sizes) == -(-needed.sum() // size)
 
 
 @pytest.mark.parametrize("n", [1, 31, 32, 33, 64, 100])
@@ -67,13 +67,14 @@ def test_append_fills_the_list(backend):
 
 
 def test_scatter_set_and_scatter_add(backend):
-    x, at = np.zeros((5, 2)), np.array([3, 0, 3])
+    x, rows = np.zeros((5, 2)), np.array([3, 0, 3])
     new = rng.normal(size=(3, 2))
     want = x.copy()
-    np.add.at(want, at, new)
-    np.testing.assert_allclose(scatter_add(jnp.asarray(x), jnp.asarray(at), new), want)
+    np.add.at(want, rows, new)
+    got = scatter_add(jnp.asarray(x), jnp.asarray(rows), new)
+    np.testing.assert_allclose(got, want)
     got = np.asarray(
-        scatter_set(jnp.asarray(x), jnp.asarray(at[:2]), jnp.asarray(new[:2]))
+        scatter_set(jnp.asarray(x), jnp.asarray(rows[:2]), jnp.asarray(new[:2]))
     )
     np.testing.assert_array_equal(got[[3, 0]], new[:2])
     assert not got[[1, 2, 4]].any()
@@ -88,13 +89,13 @@ def test_materialize_equals_a_plain_call_in_transformations(backend, n):
     plain = lambda x, y: fn(2 * x, y)["sum"] + 2 * x
     x, y = jnp.asarray(rng.normal(size=(2, n)))
     loop = lambda f: lambda x, y: jax.lax.fori_loop(0, 3, lambda _, x: f(x, y) / 9, x)
-    ways = {
+    transformations = {
         "call": lambda f: f,
         "batch": jax.vmap,
         "loop": loop,
         "forward": lambda f: lambda x, y: jax.jvp(f, (x, y), (y, x))[1],
         "reverse": lambda f: jax.grad(lambda x, y: f(x, y).sum()),
     }
-    for way in ways.values():
-        got, want = (jax.jit(way(f))(x, y) for f in (within, plain))
+    for transform in transformations.values():
+        got, want = (jax.jit(transform(f))(x, y) for f in (within, plain))
         np.testing.assert_allclose(got, want, rtol=1e-12)

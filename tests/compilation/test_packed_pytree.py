@@ -67,8 +67,8 @@ def test_a_tree_that_shares_leaves_shares_buffers(changed):
     first = cache.pack(tree)
     after = tree | {name: 2 * tree[name] for name in changed}
     second = cache.pack(after)
-    kept = [a is b for a, b in zip(first.buffers, second.buffers, strict=True)]
-    assert kept.count(False) == len({name == "large" for name in changed})
+    is_shared = [a is b for a, b in zip(first.buffers, second.buffers, strict=True)]
+    assert is_shared.count(False) == len({name == "large" for name in changed})
     for got, want in ((first, tree), (second, after)):
         for name, value in fetch(got).items():
             np.testing.assert_array_equal(value, want[name])

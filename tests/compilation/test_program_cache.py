@@ -29,8 +29,8 @@ def folder(tmp_path):
 def test_program_is_read_from_disk_unless_broken(folder, monkeypatch):
     x = np.arange(3.0)
     run = program_cache.load_or_compile(jax.jit(lambda x: {"y": 2 * x}), "double")
-    for given in (x, x, x + 1):
-        np.testing.assert_array_equal(run(given)["y"], 2 * given)
+    for argument in (x, x, x + 1):
+        np.testing.assert_array_equal(run(argument)["y"], 2 * argument)
     (file,) = folder.iterdir()
 
     wrong = program_cache.load_or_compile(jax.jit(lambda x: {"y": 3 * x}), "double")
@@ -148,5 +148,5 @@ def test_the_next_process_compiles_nothing(tmp_path):
     assert all(r["feasible"] for r in (*first, *again, *moved))
     assert [r["path"] for r in again] == [r["path"] for r in first]
     assert moved[0]["path"] != first[0]["path"]
-    assert [r["compiled"] for found in (again, moved) for r in found] == [0] * 4
+    assert [r["compiled"] for reports in (again, moved) for r in reports] == [0] * 4
     assert first[0]["compiled"] > 0

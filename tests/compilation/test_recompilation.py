@@ -13,9 +13,9 @@ def arm(ball=(0.5, 0.6, 0.0), radius=0.1, limit=2.8, link=0.4) -> pw.Config:
     C = pw.Config()
     parent = "world"
     for k in range(3):
-        at = [link * (k > 0), 0, 0]
+        offset = [link * (k > 0), 0, 0]
         limits = [[-limit], [limit]]
-        C.add_frame(f"j{k}", parent, position=at, joint="hingeZ", limits=limits)
+        C.add_frame(f"j{k}", parent, position=offset, joint="hingeZ", limits=limits)
         parent = f"j{k}"
     C.add_frame("tip", parent, position=[link, 0, 0], shape=pw.Sphere(0.05))
     C.add_frame("ball", position=ball, shape=pw.Sphere(radius))

@@ -46,20 +46,20 @@ def loop(x, n):
 
 
 CASES = {
-    "a loop": lambda x, n, none: {"out": loop(x, n)},
-    "unused arguments": lambda x, n, none: 2.0 * x,
-    "an argument as a result": lambda x, n, none: (x, n, none, jnp.zeros((2, 0))),
-    "constants": lambda x, n, none: jnp.where(TABLE, x, jnp.arange(3.0)),
-    "indices": lambda x, n, none: jax.lax.dynamic_slice_in_dim(x, n[0], 3),
-    "products": lambda x, n, none: jnp.outer(x, x) @ x,
-    "truth values": lambda x, n, none: (x > 0, jnp.any(x > 1)),
-    "a branch": lambda x, n, none: jax.lax.cond(n[0] > 1, jnp.sin, jnp.cos, x),
-    "a scatter, which no single kernel may contain": lambda x, n, none: x.at[n].add(
+    "a loop": lambda x, n, empty: {"out": loop(x, n)},
+    "unused arguments": lambda x, n, empty: 2.0 * x,
+    "an argument as a result": lambda x, n, empty: (x, n, empty, jnp.zeros((2, 0))),
+    "constants": lambda x, n, empty: jnp.where(TABLE, x, jnp.arange(3.0)),
+    "indices": lambda x, n, empty: jax.lax.dynamic_slice_in_dim(x, n[0], 3),
+    "products": lambda x, n, empty: jnp.outer(x, x) @ x,
+    "truth values": lambda x, n, empty: (x > 0, jnp.any(x > 1)),
+    "a branch": lambda x, n, empty: jax.lax.cond(n[0] > 1, jnp.sin, jnp.cos, x),
+    "a scatter, which no single kernel may contain": lambda x, n, empty: x.at[n].add(
         1.0
     ),
-    "LAPACK": lambda x, n, none: jnp.linalg.cholesky(jnp.outer(x, x) + jnp.eye(3)),
-    "work for several threads": lambda x, n, none: jnp.exp(jnp.sin(LONG[:, None] * x)),
-    "sorting": lambda x, n, none: jnp.sort(x),
+    "LAPACK": lambda x, n, empty: jnp.linalg.cholesky(jnp.outer(x, x) + jnp.eye(3)),
+    "work for several threads": lambda x, n, empty: jnp.exp(jnp.sin(LONG[:, None] * x)),
+    "sorting": lambda x, n, empty: jnp.sort(x),
 }
 
 
@@ -80,8 +80,8 @@ def test_single_kernel_equals_a_plain_call(name, large):
 
 
 def test_single_kernel_of_booleans_and_empty_arrays():
-    given = jnp.array([False, True]), jnp.zeros(0), jnp.zeros((2, 0), bool)
-    out = fetch(StaticJit(lambda key, a, b, c: (~a, b, c))("", *given))
+    arguments = jnp.array([False, True]), jnp.zeros(0), jnp.zeros((2, 0), bool)
+    out = fetch(StaticJit(lambda key, a, b, c: (~a, b, c))("", *arguments))
     assert out[0].tolist() == [True, False] and out[0].dtype == bool
     assert out[1].shape == (0,) and out[2].shape == (2, 0)
 
@@ -119,23 +119,23 @@ def test_subprograms_in_a_loop():
     def first(x, n):
         return {"x": loop(x, n), "large": jnp.tile(x, MAX_SHARED_SIZE)}, x > 0
 
-    def second(both, odd, positive, total):
-        x = jnp.where(odd & positive, both["x"], -both["x"])
+    def second(results, odd, positive, total):
+        x = jnp.where(odd & positive, results["x"], -results["x"])
         return x, total + 1
 
     def run(key, x, n, odd):
         def step(i, state):
             x = defer(lambda s: s[0], state)
-            both, positive = subprogram(first, x, n)
+            results, positive = subprogram(first, x, n)
             total = defer(lambda s: s[1], state)
-            return pack(unpack(subprogram(second, both, odd, positive, total)))
+            return pack(unpack(subprogram(second, results, odd, positive, total)))
 
         return jax.lax.fori_loop(0, 5, step, pack((x, jnp.zeros((), int))))
 
-    given = jnp.array([0.3, -1.0, 2.0]), jnp.array([3]), TABLE
+    arguments = jnp.array([0.3, -1.0, 2.0]), jnp.array([3]), TABLE
     got, want = (
-        fetch(StaticJit(run, is_large=lambda key: True)("", *given)),
-        run("", *given),
+        fetch(StaticJit(run, is_large=lambda key: True)("", *arguments)),
+        run("", *arguments),
     )
     for x, y in zip(got, unpack(want), strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-12)
@@ -155,12 +155,12 @@ def test_fetching_programs_run_on_the_synchronous_device():
     before = jax.devices(), jnp.ones(2).devices()
     fn = lambda key, a, n: (loop(unpack(a), n), unpack(a))
     run = StaticJit(fn, packs=(1,), fetches=True)
-    given = np.ones(3), np.array([4])
+    arguments = np.ones(3), np.array([4])
     for _ in range(2):
-        got = run("", *given)
+        got = run("", *arguments)
     assert all(isinstance(a, np.ndarray) for a in got) and run.num_compilations() == 1
-    np.testing.assert_allclose(got[0], loop(*given))
-    (where,) = run.pack_cache.pack(given[0]).buffers[0].devices()
+    np.testing.assert_allclose(got[0], loop(*arguments))
+    (where,) = run.pack_cache.pack(arguments[0]).buffers[0].devices()
     assert where == (synchronous_cpu_device() or jax.devices()[0])
     assert (where in jax.devices()) == (jax.default_backend() != "cpu")
     assert before == (jax.devices(), jnp.ones(2).devices())
@@ -168,7 +168,7 @@ def test_fetching_programs_run_on_the_synchronous_device():
 
 @pytest.mark.parametrize("broken", [TypeError, RuntimeError, AttributeError])
 def test_synchronous_device_is_optional(broken, monkeypatch):
-    def fails(**given):
+    def fails(**options):
         raise broken("of another version")
 
     monkeypatch.setattr("jaxlib.xla_client.make_cpu_client", fails)

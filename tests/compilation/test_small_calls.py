@@ -45,8 +45,8 @@ def raising(x, count):
 
 
 def wrong(x, count, marked=small_calls._compute_marked):
-    first, *rest = marked(x, count)
-    return [first, rest[0] + 1, *rest[1:]]
+    first, *others = marked(x, count)
+    return [first, others[0] + 1, *others[1:]]
 
 
 @pytest.mark.parametrize(
@@ -68,9 +68,9 @@ def test_a_success_is_kept_and_a_failure_is_logged(folder, monkeypatch, caplog):
     trials = []
     trial = small_calls.probe
 
-    def counted(wanted):
-        trials.append(wanted)
-        return trial(wanted)
+    def counted(options):
+        trials.append(options)
+        return trial(options)
 
     monkeypatch.setattr(small_calls, "probe", counted)
     monkeypatch.setattr(small_calls, "_compute_marked", raising)
@@ -91,7 +91,7 @@ def test_a_success_is_kept_and_a_failure_is_logged(folder, monkeypatch, caplog):
 @pytest.mark.parametrize("data", [b"{", b"[1]", b"1", b'{"xla_x": 1}', b"\xff\xfe"])
 def test_what_is_kept_is_no_wanted_option(folder, monkeypatch, data):
     options = small_calls.SmallCalls({"xla_cpu_prefer_vector_width": 512})
-    monkeypatch.setattr(small_calls, "probe", lambda wanted: options)
+    monkeypatch.setattr(small_calls, "probe", lambda _: options)
     decide = small_calls.small_calls.__wrapped__
     decide()
     (file,) = folder.iterdir()

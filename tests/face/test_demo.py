@@ -117,12 +117,12 @@ def test_the_box_stands_on_the_region(seed):
     corners = corners * C.frame("box").shape.size / 2
     frames = C.forward_pass().frames
     box, region = C.index("box"), C.index("region")
-    seen = corners @ frames.R[box].T + poses[box][:3] - poses[region][:3]
-    seen = seen @ frames.R[region]
+    on_region = corners @ frames.R[box].T + poses[box][:3] - poses[region][:3]
+    on_region = on_region @ frames.R[region]
     size = C.frame("region").shape.size
-    assert (np.abs(seen[:, :2]) <= size[:2] / 2 - 0.0098).all()
-    np.testing.assert_allclose(seen[:, 2].min(), size[2] / 2, atol=2e-4)
-    assert np.ptp(np.sort(seen[:, 2])[:4]) < 1e-3
+    assert (np.abs(on_region[:, :2]) <= size[:2] / 2 - 0.0098).all()
+    np.testing.assert_allclose(on_region[:, 2].min(), size[2] / 2, atol=2e-4)
+    assert np.ptp(np.sort(on_region[:, 2])[:4]) < 1e-3
 
 
 @pytest.mark.slow

@@ -22,9 +22,9 @@ def reports():
         command = [sys.executable, str(SCRIPT)]
         pipes = dict(stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         running.append(subprocess.Popen(command, env=env, **pipes))
-    said = [process.communicate() for process in running]
-    assert [p.returncode for p in running] == [0, 0], said
-    return [json.loads(out.splitlines()[-1]) for out, _ in said]
+    outputs = [process.communicate() for process in running]
+    assert [p.returncode for p in running] == [0, 0], outputs
+    return [json.loads(out.splitlines()[-1]) for out, _ in outputs]
 
 
 def test_nothing_global_changes(reports):

@@ -28,8 +28,8 @@ def test_committed_executed_and_small(file):
     assert not any(o["output_type"] == "error" for c in code for o in c["outputs"])
     kinds = [k for c in code for o in c["outputs"] for k in o.get("data", {})]
     assert "image/png" in kinds
-    said = [o["name"] for c in code for o in c["outputs"] if "name" in o]
-    assert "stderr" not in said
+    streams = [o["name"] for c in code for o in c["outputs"] if "name" in o]
+    assert "stderr" not in streams
 
 
 LONG = [

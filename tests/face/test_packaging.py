@@ -33,7 +33,7 @@ HEAVY = "trimesh mujoco matplotlib yourdfpy robotic scipy h5py yaml optax torch"
 
 def sources() -> dict[str, Path]:
     """Files of the package by their place in a wheel; links are not followed."""
-    found = {}
+    files = {}
     for folder in (*FOLDERS, "posewise"):
         for file in (ROOT / folder).rglob("*"):
             inside = file.relative_to(ROOT)
@@ -41,8 +41,8 @@ def sources() -> dict[str, Path]:
                 continue
             if file.is_file() and "__pycache__" not in inside.parts:
                 place = inside if folder == "posewise" else Path("posewise") / inside
-                found[place.as_posix()] = file
-    return found
+                files[place.as_posix()] = file
+    return files
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

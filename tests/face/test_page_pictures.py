@@ -40,9 +40,9 @@ def test_a_page_begins_with_what_it_gives_and_a_picture(page):
     text = (DOCS / "guide" / f"{page}.md").read_text(encoding="utf-8")
     title, gives, picture = text.split("\n\n")[:3]
     assert title.startswith("# ") and gives.startswith("What you get: ")
-    found = IMAGE.fullmatch(picture)
-    assert found, f"{page}.md has no picture below 'What you get'."
-    alt, file = found.groups()
+    image = IMAGE.fullmatch(picture)
+    assert image, f"{page}.md has no picture below 'What you get'."
+    alt, file = image.groups()
     assert len(alt.split()) >= 5, "The text says what is to be seen."
     if page in NOT_DRAWN:
         assert file == NOT_DRAWN[page]

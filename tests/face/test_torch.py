@@ -26,8 +26,8 @@ def table() -> pw.Config:
 
 def mug_poses(count: int) -> np.ndarray:
     rng = np.random.default_rng(0)
-    at = rng.uniform([-0.4, -0.3, 0.3], [0.4, 0.3, 0.8], (count, 3))
-    return np.concatenate([at, rng.normal(size=(count, 4))], -1)
+    positions = rng.uniform([-0.4, -0.3, 0.3], [0.4, 0.3, 0.8], (count, 3))
+    return np.concatenate([positions, rng.normal(size=(count, 4))], -1)
 
 
 FEATURES = {
@@ -169,8 +169,8 @@ def test_layouts_of_memory():
             same = x[:8].flip(0).reshape(2, 4)
         (slope,) = torch.autograd.grad(f(same).sum(), x)
         leaf = same.detach().clone().requires_grad_()
-        (own,) = torch.autograd.grad(f(leaf).sum(), leaf)
-        assert slope.sum() == pytest.approx(float(own.sum()))
+        (leaf_slope,) = torch.autograd.grad(f(leaf).sum(), leaf)
+        assert slope.sum() == pytest.approx(float(leaf_slope.sum()))
     assert (base == torch.linspace(-1, 1, 41, dtype=torch.float64)).all()
 
 
@@ -284,7 +284,7 @@ def test_a_network_learns_through_solves(reach):
     """Inverse kinematics as a layer; at first half of the targets are out of reach."""
     torch.manual_seed(0)
     inputs = torch.rand(16, 2, dtype=torch.float64)
-    wanted = torch.tensor([0.2, 0.4, 0.5]) + 0.2 * inputs[:, :1]
+    goals_of_inputs = torch.tensor([0.2, 0.4, 0.5]) + 0.2 * inputs[:, :1]
     network = torch.nn.Linear(2, 2).double()
     with torch.no_grad():
         network.bias += 1.0
@@ -294,7 +294,7 @@ def test_a_network_learns_through_solves(reach):
         goals = torch.nn.functional.pad(network(inputs), (0, 1))
         paths, status = reach[1](goals)
         solved = status == Status.CONVERGED
-        error = ((paths[:, 0, :3] - wanted) ** 2).sum(-1)
+        error = ((paths[:, 0, :3] - goals_of_inputs) ** 2).sum(-1)
         loss = torch.where(solved, error, 4 + (goals**2).sum(-1)).mean()
         optimizer.zero_grad()
         loss.backward()

@@ -106,9 +106,9 @@ def test_signed_distance_of_frames_and_its_witness_points():
     assert d == pytest.approx(0.33, abs=1e-12)
     np.testing.assert_allclose([a, b], [[0.1, 0.3, 0], [0.1, 0.3, 0.33]], atol=1e-9)
     assert C.signed_distance("base", "table")[0] == pytest.approx(0.15, abs=1e-12)
-    there, back = C.signed_distance("rod", "brick"), C.signed_distance("brick", "rod")
-    np.testing.assert_allclose(there[1:], back[:0:-1], atol=1e-9)
-    assert there[0] == pytest.approx(back[0], abs=1e-12)
+    forth, back = C.signed_distance("rod", "brick"), C.signed_distance("brick", "rod")
+    np.testing.assert_allclose(forth[1:], back[:0:-1], atol=1e-9)
+    assert forth[0] == pytest.approx(back[0], abs=1e-12)
 
 
 def test_collisions_are_the_pairs_nearer_than_the_margin():
@@ -117,16 +117,16 @@ def test_collisions_are_the_pairs_nearer_than_the_margin():
     assert ("ball", "table") not in every  # both stand still
     assert ("brick", "rod") in every
     for margin in (0.0, 0.05, 10.0):
-        found = C.collisions(margin)
-        distances = [d for _, _, d in found]
+        collisions = C.collisions(margin)
+        distances = [d for _, _, d in collisions]
         assert distances == sorted(distances) and all(d <= margin for d in distances)
         near = {p for p in every if C.signed_distance(*p)[0] <= margin}
-        assert {tuple(sorted(x[:2])) for x in found} == near
-        for a, b, d in found:
+        assert {tuple(sorted(x[:2])) for x in collisions} == near
+        for a, b, d in collisions:
             assert C.signed_distance(a, b)[0] == pytest.approx(d, abs=1e-12)
     assert len(C.collisions(10.0)) == len(every)
     C.q = C.q + [0, 0, 0, 1.0]
-    assert C.collisions(10.0) != found
+    assert C.collisions(10.0) != collisions
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def between_posts(several: bool) -> pw.Config:
 @pytest.mark.sampled
 @pytest.mark.parametrize("several", [False, True])
 @pytest.mark.parametrize(
-    "kind, target, scale, told",
+    "kind, target, scale, has_bound",
     [
         (pw.OT.ineq, 0.0, 2.0, True),
         (pw.OT.ineq, 0.1, 1.0, True),
@@ -188,7 +188,7 @@ def between_posts(several: bool) -> pw.Config:
     ],
 )
 def test_where_nothing_collides_inequalities_return_the_least_gap(
-    several, kind, target, scale, told
+    several, kind, target, scale, has_bound
 ):
     C, margin = between_posts(several), 0.02
     komo = pw.KOMO(C)
@@ -203,20 +203,20 @@ def test_where_nothing_collides_inequalities_return_the_least_gap(
     )
     chain, data, _ = compile_chain(komo.spec)
     rows = jax.jit(lambda x: chain.evaluate(data, x)[0])
-    seen = set()
+    cases = set()
     for q in ([0.2, 0.05, 0.4], [0.113, 0.01, 0.1], [-0.12, 0.01, 0.2], [0, 0.5, 0.3]):
         C.q = q
         lack = margin - np.array([d for *_, d in C.collisions(10.0)])
         want = lack[lack > 0].sum() if (lack > 0).any() else max(lack.max(), -0.03)
-        want = want if told else max(want, 0.0)
+        want = want if has_bound else max(want, 0.0)
         got = rows(C.q[None])
         assert got.y[0, 0] == pytest.approx(scale * (want - target), abs=1e-9)
         differences = central_differences(
             lambda q: np.asarray(rows(q[None]).y[0, 0]), np.array(C.q)
         )
         np.testing.assert_allclose(got.J[0, 0, 0], differences, atol=2e-6)
-        seen.add("overlap" if want > 0 else "near" if -0.03 < want < 0 else "far")
-    assert seen == ({"overlap", "near", "far"} if told else {"overlap", "far"})
+        cases.add("overlap" if want > 0 else "near" if -0.03 < want < 0 else "far")
+    assert cases == ({"overlap", "near", "far"} if has_bound else {"overlap", "far"})
     sol = komo.solve(progress=False)
     least = min(scale * (0 - target), scale * (1 - target))
     assert sol.objectives[0].values.min() >= least - 1e-12
@@ -277,8 +277,8 @@ def test_ignored_pairs_no_longer_count_in_features():
     total = C.eval(FS.accumulatedCollisions, [])[0][0]
     hit = -C.signed_distance("rod", "brick")[0]
     C.ignore_collisions("rod", "brick")
-    left = C.eval(FS.accumulatedCollisions, [])[0][0]
-    assert hit > 0.01 and left == pytest.approx(total - hit, abs=1e-9)
+    remaining = C.eval(FS.accumulatedCollisions, [])[0][0]
+    assert hit > 0.01 and remaining == pytest.approx(total - hit, abs=1e-9)
 
 
 @pytest.mark.sampled
@@ -347,15 +347,15 @@ def test_the_seed_notebook_scene():
     q[:3] = [1.5, 1.0, 0.0]
     C.setJointState(q)
     C.computeCollisions()
-    found = {frozenset(x[:2]): x[2] for x in C.getCollisions(0.0)}
+    distances = {frozenset(x[:2]): x[2] for x in C.getCollisions(0.0)}
     want = {
         ("_10", "coll_base"): -0.1015,
         ("_10", "coll_arm_r"): -0.0974997,
         ("_10", "coll_wrist_r"): -0.0304680,
     }
-    assert found.keys() == {frozenset(k) for k in want}
+    assert distances.keys() == {frozenset(k) for k in want}
     for k, d in want.items():
-        assert found[frozenset(k)] == pytest.approx(d, abs=1e-6)
+        assert distances[frozenset(k)] == pytest.approx(d, abs=1e-6)
     y, J = C.eval(ry.FS.accumulatedCollisions, [])
     assert y[0] == pytest.approx(0.229468, abs=1e-6)
     # the base's box lies flat on the shelf's: any point of the patch is its witness
@@ -431,9 +431,9 @@ def test_margins_of_own_links_and_of_the_world(margin, self_margin, smoothing):
     C = scene()
     C.add_frame("wrist", "arm", position=[0, 0.3, 0], joint="hingeX",
                 shape=pw.Capsule(0.2, 0.04), contact=1)  # fmt: skip
-    own = C.pairs.own_links()
-    assert own.any() and not own.all()
-    needed = np.where(own, margin if self_margin is None else self_margin, margin)
+    is_own = C.pairs.own_links()
+    assert is_own.any() and not is_own.all()
+    needed = np.where(is_own, margin if self_margin is None else self_margin, margin)
     options = dict(margin=margin, smoothing=smoothing)
     if self_margin is not None:
         options["self_margin"] = self_margin

@@ -131,9 +131,11 @@ def test_reference_rows(scene, part):
             if not rai_is_right(C, d["scene"], row):
                 continue
             if r["r"] not in features:
-                given = [() if row[n] is None else row[n] for n in ("scale", "target")]
-                made = make_feature(C, FS[name], row["frames"], *given, k)
-                features[r["r"]] = made
+                options = [
+                    () if row[n] is None else row[n] for n in ("scale", "target")
+                ]
+                feature = make_feature(C, FS[name], row["frames"], *options, k)
+                features[r["r"]] = feature
             y, J = features[r["r"]].eval(C, X[-k - 1 :] if k else X[-1], tau=d["tau"])
             full = np.zeros((len(y), d["slices"], C.nq))
             full[:, -k - 1 :] = J.reshape(len(y), k + 1, C.nq)
@@ -170,11 +172,11 @@ def rai_is_right(C, scene, row) -> bool:
     shapes = {f["name"]: f["shape"] for f in scene["frames"] if "shape" in f}
     rounding = {n: s["type"] not in sharp and s["size"][-1] for n, s in shapes.items()}
     if row["fs"] == "accumulatedCollisions":
-        found = C.collisions()
+        distances = C.collisions()
     elif row["fs"] in PAIRED:
         ends = row["frames"]
         pairs = [ends] if len(ends) == 2 else [(ends[0], ends[2]), (ends[1], ends[2])]
-        found = [(a, b, C.signed_distance(a, b)[0]) for a, b in pairs]
+        distances = [(a, b, C.signed_distance(a, b)[0]) for a, b in pairs]
     else:
         return True
     prisms = {n for n, s in shapes.items() if s["type"] == "ssCylinder"}
@@ -182,7 +184,7 @@ def rai_is_right(C, scene, row) -> bool:
         d + rounding.get(a, 0) + rounding.get(b, 0)
         > (0.01 if row["fs"] in PAIRED else -1e-12)
         and (abs(d) < 1e-12 or not prisms & {a, b})
-        for a, b, d in found
+        for a, b, d in distances
     )
 
 
@@ -307,8 +309,8 @@ def test_derivatives_are_finite_where_frames_coincide(symbol):
     y, J = f.eval(C, q)
     assert np.isfinite(y).all() and np.isfinite(J).all()
     phi = f.function(C)
-    both = jax.jit(lambda q: (jax.jacfwd(phi)(q), jax.jacrev(phi)(q)))
-    for derivative in both(jnp.asarray(q)):
+    jacobians = jax.jit(lambda q: (jax.jacfwd(phi)(q), jax.jacrev(phi)(q)))
+    for derivative in jacobians(jnp.asarray(q)):
         assert np.isfinite(derivative).all()
 
 
@@ -328,9 +330,9 @@ def test_own_function_of_poses(order):
     phi = f.function(C, tau=0.3)
     total = lambda q: jnp.sum(phi(q))
     program = jax.jit(lambda q: (phi(q), jax.jacfwd(phi)(q), jax.hessian(total)(q)))
-    value, wanted, H = program(jnp.asarray(q))
+    value, jacobian, H = program(jnp.asarray(q))
     np.testing.assert_allclose(y, value, atol=1e-12)
-    np.testing.assert_allclose(J, wanted, atol=1e-10)
+    np.testing.assert_allclose(J, jacobian, atol=1e-10)
     assert np.isfinite(H).all()
 
 
@@ -424,7 +426,7 @@ def test_a_pose_target_is_met_by_either_sign_of_its_quaternion():
 )
 def test_standing_above_holds_only_if_every_surface_point_does(shape):
     rng = np.random.default_rng(3)
-    held = 0
+    count = 0
     for _ in range(400):
         C = pw.Config()
         pose = np.concatenate([rng.uniform(-0.4, 0.4, 2), [0], rng.normal(size=4)])
@@ -441,9 +443,9 @@ def test_standing_above_holds_only_if_every_surface_point_does(shape):
         truth = max(outside.max(), 0.05 - points[:, 2].min())
         if rows.max() <= 0:
             assert truth <= 1e-9
-            held += 1
+            count += 1
         assert truth <= rows.max() + 1e-9
-    assert held > 20
+    assert count > 20
 
 
 def surface(shape, rng) -> np.ndarray:

@@ -34,9 +34,9 @@ def compared(komo: pw.KOMO, path: np.ndarray, atol: float) -> None:
             y, dy = o.feature.eval(komo.config, q if k else q[0], tau=komo.tau[0])
             rows = slice(first, first := first + len(y))
             np.testing.assert_allclose(phi[rows], y, atol=atol, err_msg=o.name)
-            own = np.zeros((len(y), *path.shape))
-            own[:, t - k : t + 1] = dy.reshape(len(y), k + 1, -1)
-            np.testing.assert_allclose(J[rows], own, atol=atol, err_msg=o.name)
+            expected = np.zeros((len(y), *path.shape))
+            expected[:, t - k : t + 1] = dy.reshape(len(y), k + 1, -1)
+            np.testing.assert_allclose(J[rows], expected, atol=atol, err_msg=o.name)
     assert first == len(phi)
 
 
@@ -55,10 +55,10 @@ def test_vectors(seed):
         frames = [*rng.permutation(names[3:] if boxes else names)]
         frames = [frames[0], "f1" if boxes else frames[1]][: symbol.symbol.frames[0]]
         for i, form in enumerate(FORMS.values()):
-            given = form(rng, symbol.symbol.dim)
+            options = form(rng, symbol.symbol.dim)
             order = (k + i) % 3
             komo.add_objective(
-                [0.75, 1.0], symbol, frames, OT.sos, order=order, **given
+                [0.75, 1.0], symbol, frames, OT.sos, order=order, **options
             )
     compared(komo, random_q(C, rng, 4), 1e-9)
 
@@ -110,9 +110,9 @@ def test_sums_over_pairs():
     for pair in PAIRS:
         komo.add_objective(None, FS.negDistance, pair, OT.eq, scale=2.0, target=0.1)
     path = random_q(C, np.random.default_rng(1), 2)
-    at = path.reshape(2, -1, 7)[..., :3]
-    at *= np.array([0.1, 3.0])[:, None, None]
-    at[1, :, 2] += 5.0
+    positions = path.reshape(2, -1, 7)[..., :3]
+    positions *= np.array([0.1, 3.0])[:, None, None]
+    positions[1, :, 2] += 5.0
     compared(komo, path, 1e-7)
     phi = komo.nlp().evaluate(path.ravel())[0]
     assert (phi[0] > 0) and phi[1] == 0 and (phi[2:] > 0).any() and (phi[2:] < 0).any()

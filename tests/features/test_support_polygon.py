@@ -234,8 +234,10 @@ def test_feet_that_cannot_be(feet, message):
         planted().eval(FS.supportPolygon, feet)
 
 
-@pytest.mark.parametrize(("lift", "told"), [(0.0, False), (0.02, False), (0.2, True)])
-def test_a_foot_in_the_air_is_told(lift, told):
+@pytest.mark.parametrize(
+    ("lift", "is_told"), [(0.0, False), (0.02, False), (0.2, True)]
+)
+def test_a_foot_in_the_air_is_told(lift, is_told):
     C = pw.Config()
     C.add_frame("body", joint="free", position=[0, 0, 1], shape=pw.Box([0.2] * 3))
     for name, y, z in (("left", 0.1, 0.0), ("right", -0.1, lift)):
@@ -244,6 +246,6 @@ def test_a_foot_in_the_air_is_told(lift, told):
         )
     komo = pw.KOMO(C)
     komo.add_objective(None, FS.supportPolygon, ["left", "right"], OT.ineq)
-    found = [*path_doubts(mode_sequence(komo.spec), C.q[None], komo.objectives)]
-    assert len(found) == told
-    assert not told or "'right' is 0.2 m higher than 'left'" in found[0]
+    doubts = [*path_doubts(mode_sequence(komo.spec), C.q[None], komo.objectives)]
+    assert len(doubts) == is_told
+    assert not is_told or "'right' is 0.2 m higher than 'left'" in doubts[0]

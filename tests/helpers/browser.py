@@ -56,20 +56,22 @@ class Browser:
         data = self.call("Page.captureScreenshot", format="png")["data"]
         return 255 * imread(io.BytesIO(base64.b64decode(data)))[..., :3]
 
-    def mouse(self, kind: str, at: np.ndarray) -> None:
-        held = dict(button="left", buttons=0 if kind == "mouseReleased" else 1)
+    def mouse(self, kind: str, pixel: np.ndarray) -> None:
+        options = dict(button="left", buttons=0 if kind == "mouseReleased" else 1)
         if kind != "mouseMoved":
-            held["clickCount"] = 1
-        x, y = map(float, at)
-        self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **held)
+            options["clickCount"] = 1
+        x, y = map(float, pixel)
+        self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **options)
 
     def drag(self, start: np.ndarray, end: np.ndarray, steps: int = 8) -> None:
         """Press at a pixel, move to another one, release.
 
         Pauses let the page find out which object is under the mouse.
         """
-        for at in (start - 3, start):
-            self.call("Input.dispatchMouseEvent", type="mouseMoved", x=at[0], y=at[1])
+        for point in (start - 3, start):
+            self.call(
+                "Input.dispatchMouseEvent", type="mouseMoved", x=point[0], y=point[1]
+            )
             time.sleep(0.7)
         self.mouse("mousePressed", start)
         for share in np.linspace(0, 1, steps + 1)[1:]:
@@ -94,9 +96,9 @@ def wait_for(find):
     """Return the result of a function as soon as it is neither None nor false."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
-        found = find()
-        if found is not None and not (np.ndim(found) == 0 and not found):
-            return found
+        result = find()
+        if result is not None and not (np.ndim(result) == 0 and not result):
+            return result
         time.sleep(0.2)
     raise AssertionError(f"not there after {PATIENCE:.0f} s")
 
@@ -104,10 +106,10 @@ def wait_for(find):
 def spot(picture: np.ndarray, color: int) -> np.ndarray | None:
     """Return the mean (x, y) of the mostly red, green or blue (0, 1, 2) pixels."""
     others = np.delete(picture, color, -1).max(-1)
-    found = np.argwhere(
+    pixels = np.argwhere(
         (picture[..., color] > 90) & (others < 0.45 * picture[..., color])
     )
-    return found.mean(0)[::-1] if len(found) > 60 else None
+    return pixels.mean(0)[::-1] if len(pixels) > 60 else None
 
 
 def pixel(server, point) -> np.ndarray:

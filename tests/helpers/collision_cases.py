@@ -198,8 +198,8 @@ def pad_batch(a: Body, b: Body) -> tuple[Body, Body]:
     """Filled up to `PAIRS` pairs with the last one, far apart: that costs little."""
     n = len(a.p)
     assert n <= PAIRS
-    at = np.minimum(np.arange(PAIRS), n - 1)
-    a, b = select_rows(a, at), select_rows(b, at)
+    rows = np.minimum(np.arange(PAIRS), n - 1)
+    a, b = select_rows(a, rows), select_rows(b, rows)
     far = np.where(np.arange(PAIRS) >= n, 100.0, 0.0)[:, None]
     return a, b._replace(p=b.p + far)
 

@@ -73,9 +73,9 @@ def _doubled(data: bytes, rng: np.random.Generator) -> bytes:
 
 def _moved(data: bytes, rng: np.random.Generator) -> bytes:
     a, b = _span(data, rng)
-    rest = data[:a] + data[b:]
-    c = int(rng.integers(len(rest) + 1))
-    return rest[:c] + data[a:b] + rest[c:]
+    others = data[:a] + data[b:]
+    c = int(rng.integers(len(others) + 1))
+    return others[:c] + data[a:b] + others[c:]
 
 
 def _cut(data: bytes, rng: np.random.Generator) -> bytes:
@@ -83,30 +83,30 @@ def _cut(data: bytes, rng: np.random.Generator) -> bytes:
 
 
 def _noise(data: bytes, rng: np.random.Generator) -> bytes:
-    at = rng.integers(len(data) + 1, size=8).tolist()
+    offsets = rng.integers(len(data) + 1, size=8).tolist()
     every = bytearray(data)
-    for k in at:
+    for k in offsets:
         every[k : k + 1] = rng.bytes(1)
     return bytes(every)
 
 
 def _replaced(pattern: re.Pattern[bytes]) -> Callable[..., bytes]:
     def replaced(data: bytes, rng: np.random.Generator) -> bytes:
-        found = list(pattern.finditer(data))
-        if not found:
+        matches = list(pattern.finditer(data))
+        if not matches:
             return data
-        at = found[rng.integers(len(found))]
-        other = found[rng.integers(len(found))].group()
+        match = matches[rng.integers(len(matches))]
+        other = matches[rng.integers(len(matches))].group()
         new = other if rng.integers(2) else STRANGE[rng.integers(len(STRANGE))]
-        return data[: at.start()] + new + data[at.end() :]
+        return data[: match.start()] + new + data[match.end() :]
 
     return replaced
 
 
 def _nested(data: bytes, rng: np.random.Generator) -> bytes:
-    at = int(rng.integers(len(data) + 1))
+    offset = int(rng.integers(len(data) + 1))
     deep = DEEP[rng.integers(len(DEEP))] * int(10 ** rng.uniform(1, 4))
-    return data[:at] + deep + data[at:]
+    return data[:offset] + deep + data[offset:]
 
 
 MUTATIONS: list[Callable[[bytes, np.random.Generator], bytes]] = [

@@ -17,13 +17,13 @@ def ways(C: pw.Config, statement, T: int, tau: float, times=None):
     )
 
 
-def satisfied(C: pw.Config, found, paths: np.ndarray) -> np.ndarray:
+def satisfied(C: pw.Config, alternatives, paths: np.ndarray) -> np.ndarray:
     """Truth of all rows of each alternative on paths (n, T, nq): (alternatives, n)."""
     start = np.broadcast_to(C.q, (len(paths), 1, C.nq))
     whole = np.concatenate([start, paths], 1)
     worst = [
         [_values(C, f, whole)[:, list(slices)].max(1) for f, _, slices in w.objectives]
-        for w in found
+        for w in alternatives
     ]
     return np.array([np.max([np.full(len(paths), -1.0), *w], 0) <= 0 for w in worst])
 

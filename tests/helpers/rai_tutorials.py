@@ -35,8 +35,8 @@ def state_of(C):
 def features_of(C, ry, *requests):
     """Return value and Jacobian of each (symbol, frames, scale, target)."""
     out = {}
-    for i, (symbol, *rest) in enumerate(requests):
-        y, J = C.eval(getattr(ry.FS, symbol), *rest)
+    for i, (symbol, *arguments) in enumerate(requests):
+        y, J = C.eval(getattr(ry.FS, symbol), *arguments)
         out[f"y{i} {symbol}"], out[f"J{i} {symbol}"] = y, J
     return out
 

@@ -218,5 +218,5 @@ def rows(C, feature, q):
 
 @lru_cache(maxsize=64)
 def _in_all(symbol):
-    fn = full_matmul_precision(lambda R, p, given: symbol.fn(R, p, **given))
+    fn = full_matmul_precision(lambda R, p, options: symbol.fn(R, p, **options))
     return jax.jit(jax.vmap(fn, (0, 0, None)))

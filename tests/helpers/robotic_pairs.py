@@ -12,7 +12,7 @@ FILES = {"panda": ["panda/panda.g"], "pr2": ["pr2/pr2.g", "objects/kitchen.g"]}
 
 def trees(count=150):
     """Lists of (parent, joint, contact, active) by frame; parents may come later."""
-    made = []
+    forest = []
     for seed in range(count):
         r = random.Random(seed)
         n = r.randint(2, 12)
@@ -25,8 +25,8 @@ def trees(count=150):
             joint = None if up is None else r.choice(KINDS)
             contact = r.choice([0, 1, 1, 2, -1, -1, -2, -3])
             rows[i] = (up, joint, contact, bool(seed % 3) or r.random() < 0.5)
-        made.append(rows)
-    return made
+        forest.append(rows)
+    return forest
 
 
 def _pairs(flat):
@@ -58,6 +58,6 @@ def _file_pairs(ry, files):
 if __name__ == "__main__":
     import robotic
 
-    found = {"trees": [_tree_pairs(robotic, rows) for rows in trees()]}
-    found |= {name: _file_pairs(robotic, files) for name, files in FILES.items()}
-    print("RESULT " + json.dumps(found))
+    pairs = {"trees": [_tree_pairs(robotic, rows) for rows in trees()]}
+    pairs |= {name: _file_pairs(robotic, files) for name, files in FILES.items()}
+    print("RESULT " + json.dumps(pairs))

@@ -120,8 +120,8 @@ def touches(instants, body, force=(0, 1.0, 0), point=(0.1, 0, 0), first="obj") -
 
 def squeeze(instants, force: float = 1.0) -> list:
     """Return contacts of both fingers that press the object from opposite sides."""
-    left = touches(instants, "left", (force, 0, 0), (-0.1, 0, 0))
-    return left + touches(instants, "right", (-force, 0, 0), (0.1, 0, 0))
+    presses = touches(instants, "left", (force, 0, 0), (-0.1, 0, 0))
+    return presses + touches(instants, "right", (-force, 0, 0), (0.1, 0, 0))
 
 
 PALM_AND_FINGERS = ("palm", "a", "b", "c")

@@ -84,8 +84,8 @@ def first_geoms(model, data, origin, rays) -> np.ndarray:
     rays = rays / np.linalg.norm(rays, axis=-1, keepdims=True)
     n = len(rays)
     geom, distance = np.full(n, -1, np.int32), np.zeros(n)
-    none = (model, data, origin, rays.ravel(), None, 1, -1, geom, distance)
-    mujoco.mj_multiRay(*none, None, n, 1e9)
+    arguments = (model, data, origin, rays.ravel(), None, 1, -1, geom, distance)
+    mujoco.mj_multiRay(*arguments, None, n, 1e9)
     return geom
 
 
@@ -114,8 +114,8 @@ def image_rays(C: pw.Config, pixels: int) -> np.ndarray:
     w, x, y, z = C.pose("eyes")[3:]
     forward = np.array([1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 0.0])
     forward /= np.linalg.norm(forward)
-    left = np.array([-forward[1], forward[0], 0])
+    left_axis = np.array([-forward[1], forward[0], 0])
     grid = (2 * np.arange(pixels) + 1) / pixels - 1
     up, side = np.meshgrid(-grid, -grid, indexing="ij")
     flat = lambda a: a.reshape(-1, 1)
-    return forward + flat(side) * left + flat(up) * np.array([0, 0, 1.0])
+    return forward + flat(side) * left_axis + flat(up) * np.array([0, 0, 1.0])

@@ -26,9 +26,9 @@ def boxes(count: int, shift: float = 0.0) -> pw.Config:
     """A tower of cubes of 10 cm on the table, each shifted against the one below."""
     C = table()
     for i in range(count):
-        at = [shift * i, 0, 0.75 + 0.1 * i]
+        position = [shift * i, 0, 0.75 + 0.1 * i]
         shape = pw.Box([0.1, 0.1, 0.1])
-        C.add_frame(f"b{i}", joint="free", position=at, shape=shape, mass=0.3)
+        C.add_frame(f"b{i}", joint="free", position=position, shape=shape, mass=0.3)
     return C
 
 
@@ -59,13 +59,13 @@ def cup() -> list:
 
 def crate() -> list:
     """Four walls and a floor."""
-    at = lambda x, y, z: [x, y, z, 1, 0, 0, 0]
+    upright = lambda x, y, z: [x, y, z, 1, 0, 0, 0]
     return [
-        (pw.Box([0.2, 0.16, 0.01]), at(0, 0, 0.005)),
-        (pw.Box([0.01, 0.16, 0.1]), at(0.095, 0, 0.05)),
-        (pw.Box([0.01, 0.16, 0.1]), at(-0.095, 0, 0.05)),
-        (pw.Box([0.2, 0.01, 0.1]), at(0, 0.075, 0.05)),
-        (pw.Box([0.2, 0.01, 0.1]), at(0, -0.075, 0.05)),
+        (pw.Box([0.2, 0.16, 0.01]), upright(0, 0, 0.005)),
+        (pw.Box([0.01, 0.16, 0.1]), upright(0.095, 0, 0.05)),
+        (pw.Box([0.01, 0.16, 0.1]), upright(-0.095, 0, 0.05)),
+        (pw.Box([0.2, 0.01, 0.1]), upright(0, 0.075, 0.05)),
+        (pw.Box([0.2, 0.01, 0.1]), upright(0, -0.075, 0.05)),
     ]
 
 

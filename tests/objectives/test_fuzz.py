@@ -54,10 +54,10 @@ def world(family: Family, rng: np.random.Generator) -> pw.Config:
     """The family's tree; half of its single joints have limits, of random width."""
     C = random_tree(family.seed, family.joints)
     for k, name in enumerate(C.joint_names):
-        at = C.joints.coordinates(name)
-        if at.size == 1 and k % 2:
+        columns = C.joints.coordinates(name)
+        if columns.size == 1 and k % 2:
             low, high = rng.uniform(0, 2, 2)
-            C.joints.set_limits(name, [C.q[at] - low, C.q[at] + high])
+            C.joints.set_limits(name, [C.q[columns] - low, C.q[columns] + high])
     C.q = within(C, random_q(C, rng))
     return C
 
@@ -106,8 +106,8 @@ def draw(family: Family, kind: str, rng: np.random.Generator) -> pw.KOMO:
         type = OT(rng.choice([1, 2]))
         scale = np.eye(3)[rng.integers(3)] * rng.uniform(1, 5)
         for side in (1, -1):
-            there = place + 0.5 * GAP * side
-            aim(komo, t, FS.position, [frame], type, scale=-side * scale, target=there)
+            target = place + 0.5 * GAP * side
+            aim(komo, t, FS.position, [frame], type, scale=-side * scale, target=target)
     return komo
 
 
@@ -143,8 +143,8 @@ def check(komo: pw.KOMO, solution: pw.Solution) -> None:
     for report in solution.objectives:
         it = report.objective
         order = it.feature.order
-        at = [window(komo, path, t, order) for t in it.slices]
-        y = np.stack([evaluate(komo, it, q) for q in at])
+        windows = [window(komo, path, t, order) for t in it.slices]
+        y = np.stack([evaluate(komo, it, q) for q in windows])
         if it.weights is not None:
             y = y * np.reshape(it.weights, (-1, 1))
         np.testing.assert_allclose(report.values, y, rtol=1e-6, atol=1e-7)
@@ -194,8 +194,8 @@ class KktCheck:
         free, one_sided = self.free_and_one_sided(touching)
         least = np.repeat([-np.inf, 0.0], [len(free), len(one_sided)])
         push = np.concatenate([free, one_sided]).T
-        left = lsq_linear(push, -terms.sum(0), (least, np.inf)).fun
-        return np.abs(left).max() / (np.abs(terms).max() + 1e-3)
+        imbalance = lsq_linear(push, -terms.sum(0), (least, np.inf)).fun
+        return np.abs(imbalance).max() / (np.abs(terms).max() + 1e-3)
 
     def of_violation(self) -> float:
         """The imbalance of violated rows, by the best weights.
@@ -213,38 +213,38 @@ class KktCheck:
         # The last row asks for weights with a sum of 1.
         total = np.repeat([0.0, 1e3], [every.shape[1] - len(pull), len(pull)])
         want = np.append(np.zeros(len(every)), 1e3)
-        left = lsq_linear(np.vstack([every, total]), want, (least, np.inf)).fun
-        return np.linalg.norm(left[:-1])
+        imbalance = lsq_linear(np.vstack([every, total]), want, (least, np.inf)).fun
+        return np.linalg.norm(imbalance[:-1])
 
 
 def run(family: Family, count: int) -> dict[str, list[tuple[pw.KOMO, pw.Solution]]]:
     """Solve problems of each kind in turn, and check each."""
-    found: dict = {kind: [] for kind in KINDS}
+    solved: dict = {kind: [] for kind in KINDS}
     for k in range(count):
         kind = KINDS[k % len(KINDS)]
         komo = draw(family, kind, np.random.default_rng([family.seed, k]))
         solution = komo.solve(starts=STARTS, seed=k, tolerance=TOLERANCE)
         check(komo, solution)
-        found[kind].append((komo, solution))
+        solved[kind].append((komo, solution))
         if solution.status is Status.CONVERGED:
             assert KktCheck(komo, solution).of_cost() < 2e-2
-    assert all(s.status is Status.INFEASIBLE for _, s in found["contradictory"])
-    return found
+    assert all(s.status is Status.INFEASIBLE for _, s in solved["contradictory"])
+    return solved
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("family", FAMILIES[:1], ids=lambda f: f.symbols[0][0].name)
 def test_random_problems_end_honestly(family):
-    found = run(family, 10)
-    assert np.mean([s.feasible for _, s in found["feasible"]]) >= 0.75
+    solved = run(family, 10)
+    assert np.mean([s.feasible for _, s in solved["feasible"]]) >= 0.75
 
 
 @pytest.mark.slow
 def test_two_hundred_random_problems():
-    found = [run(family, 25) for family in FAMILIES]
-    feasible = [s.feasible for f in found for _, s in f["feasible"]]
+    runs = [run(family, 25) for family in FAMILIES]
+    feasible = [s.feasible for f in runs for _, s in f["feasible"]]
     assert np.mean(feasible) >= 0.8
-    every = [pair for f in found for pairs in f.values() for pair in pairs]
+    every = [pair for f in runs for pairs in f.values() for pair in pairs]
     unsolved = [s.status is Status.INFEASIBLE for _, s in every if not s.feasible]
     assert np.mean(unsolved) >= 0.95
     # Violations of some symbols have kinks, where no gradient vanishes.

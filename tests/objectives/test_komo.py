@@ -82,12 +82,14 @@ def test_rows_of_single_coordinates_are_those_of_all(symbol, order):
     joints = ["panda_joint3", "panda_joint1"]
     dim = len(joints) * symbol.value.rows_per_coordinate
     rng = np.random.default_rng(order)
-    given = dict(scale=rng.uniform(1, 2, dim), target=rng.normal(size=dim))
-    komo.add_objective(None, symbol, joints, OT.sos, order=order, **given)
+    options = dict(scale=rng.uniform(1, 2, dim), target=rng.normal(size=dim))
+    komo.add_objective(None, symbol, joints, OT.sos, order=order, **options)
     problem, data, _ = compile_chain(komo.spec)
     x = jax.numpy.asarray(rng.normal(size=(5, C.nq)))
-    both = jax.jit(lambda x: [problem.evaluate(data, x, by) for by in ("tangent", "q")])
-    (single,), (whole,) = both(x)
+    rows_by = jax.jit(
+        lambda x: [problem.evaluate(data, x, by) for by in ("tangent", "q")]
+    )
+    (single,), (whole,) = rows_by(x)
     assert single.J.shape[-1] == 1 and whole.J.shape[-1] == C.nq
     np.testing.assert_allclose(single.y, whole.y, atol=1e-12)
     np.testing.assert_allclose(expand_columns(single, C.nq), whole.J, atol=1e-12)
@@ -127,8 +129,9 @@ def test_phases_of_different_duration():
     rows = problem.evaluate(data, jax.numpy.asarray(path))
     y = np.asarray(rows[placed[0][0].batch].y)[placed[0][0].rows, 0]
     mean = np.array([0.3, 0.3, 0.65, 1.0, 0.75])
-    rest = np.array([0.2 * 0.3**2 / 0.3 / 0.3, 0.4, 0.4, 0.4, 0.4])  # starts from rest
-    np.testing.assert_allclose(y, 0.7 * np.sqrt(mean) * rest, rtol=1e-12)
+    # starts from rest
+    acceleration = np.array([0.2 * 0.3**2 / 0.3 / 0.3, 0.4, 0.4, 0.4, 0.4])
+    np.testing.assert_allclose(y, 0.7 * np.sqrt(mean) * acceleration, rtol=1e-12)
 
 
 def test_durations_do_not_recompile():
@@ -211,8 +214,8 @@ def test_gripper_really_is_at_the_target():
     C = komo.config
     C.q = komo.solve(starts=4).q
     np.testing.assert_allclose(C.pose("gripper")[:3], C.pose("target")[:3], atol=1e-4)
-    seen = C.eval(FS.positionRel, ["ball", "camera"])[0]
-    np.testing.assert_allclose(seen[:2], 0, atol=1e-3)
+    offset = C.eval(FS.positionRel, ["ball", "camera"])[0]
+    np.testing.assert_allclose(offset[:2], 0, atol=1e-3)
     assert (C.q >= C.limits[0] - 1e-9).all() and (C.q <= C.limits[1] + 1e-9).all()
 
 

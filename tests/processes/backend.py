@@ -29,13 +29,13 @@ place = dict(scale=np.eye(3)[:2], target=[0.3, 0.6, 0])
 komo.add_objective([1.0], FS.position, [tip], OT.eq, **place)
 komo.add_objective(None, FS.accumulatedCollisions, [], OT.ineq)
 komo.add_objective(None, FS.negDistance, ["wand", "crate"], OT.ineq, target=-0.02)
-found = komo.solve_all(starts=8, progress=False)
+solutions = komo.solve_all(starts=8, progress=False)
 alone = komo.solve(progress=False)
 print(
     json.dumps(
         {
-            "status": [s.status.name for s in [*found, alone]],
-            "paths": [s.path.tolist() for s in [*found, alone]],
+            "status": [s.status.name for s in [*solutions, alone]],
+            "paths": [s.path.tolist() for s in [*solutions, alone]],
         }
     )
 )

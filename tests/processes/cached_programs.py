@@ -26,20 +26,20 @@ path.add_control_objective(2, 0.1)
 path.add_objective(None, FS.accumulatedCollisions, [], OT.ineq)
 place = [0.5 + shift, 0.2, 0]
 path.add_objective([1.0], FS.position, ["tip"], OT.eq, target=place)
-own = pw.KOMO(C)
+with_function = pw.KOMO(C)
 squared = pw.Feature(lambda pose: (pose.p @ pose.p)[None], ["tip"], target=0.4)
-own.add_objective(None, squared, type=OT.eq)
-found = []
-for komo in (path, own):
+with_function.add_objective(None, squared, type=OT.eq)
+reports = []
+for komo in (path, with_function):
     compiled.clear()
     solution = komo.solve()
     batch = komo.solve(starts=3)
     count = sum("backend_compile" in name for name in compiled)
-    found.append(
+    reports.append(
         {
             "feasible": solution.feasible and batch.feasible,
             "path": [solution.path.tolist(), batch.path.tolist()],
             "compiled": count,
         }
     )
-print(json.dumps(found))
+print(json.dumps(reports))

@@ -71,10 +71,10 @@ def test_a_reader_that_warns_still_reads(name, category, tmp_path, monkeypatch):
         return original(*args, **options)
 
     monkeypatch.setattr(reader, warns)
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as records:
         warnings.simplefilter("always")
         assert read(tmp_path / name) == expected
-    assert told == []
+    assert records == []
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert read(tmp_path / name) == expected

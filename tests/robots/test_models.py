@@ -75,8 +75,8 @@ def test_every_model_is_sound(name: str):
     assert info.get("home", {}).keys() == joints.keys()
     names = [f.name for f in model.frames]
     roles = info.get("links", {}).values()
-    wanted = [n for role in roles for n in ([role] if isinstance(role, str) else role)]
-    assert set(wanted) <= set(names)
+    links = [n for role in roles for n in ([role] if isinstance(role, str) else role)]
+    assert set(links) <= set(names)
     assert set(info.get("openable_joints", [])) <= joints.keys()
     for joint in joints.values():
         assert joint.q is not None

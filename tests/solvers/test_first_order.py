@@ -28,12 +28,14 @@ class Rosenbrock:
     def evaluate(self, data, x):
         T, n = self.slices, self.nv
         eye, kind = jnp.eye(n), jnp.full(T, SOS)
-        own = ResidualBlock(1 - x, jnp.tile(-eye, (T, 1, 1, 1)), jnp.arange(T), kind)
+        attraction = ResidualBlock(
+            1 - x, jnp.tile(-eye, (T, 1, 1, 1)), jnp.arange(T), kind
+        )
         s = jnp.sqrt(data)
         y = s * (x[1:] - x[:-1] ** 2)
         old = -2 * s * x[:-1, :, None] * eye
         J = jnp.stack([old, jnp.broadcast_to(s * eye, old.shape)], 1)
-        return own, ResidualBlock(y, J, jnp.arange(1, T), kind[1:])
+        return attraction, ResidualBlock(y, J, jnp.arange(1, T), kind[1:])
 
     def retract(self, data, x, step):
         return x + step

@@ -63,12 +63,12 @@ def test_starts_after_enough_solutions_are_not_needed(max_solutions, solved, nee
 
 def test_lanes_are_refilled_as_starts_end():
     schedule = schedule_of([0, 1, 2, 3, 4])
-    seen = []
+    lanes = []
     for statuses in ([RUNNING, GOOD], [RUNNING, BAD], [GOOD, GOOD], [GOOD, GOOD]):
         starts, is_fresh = schedule.refill(0)
-        seen.append((starts.tolist(), is_fresh.tolist()))
-        schedule.record(0, results(statuses, 10 + len(seen)))
-    assert seen == [
+        lanes.append((starts.tolist(), is_fresh.tolist()))
+        schedule.record(0, results(statuses, 10 + len(lanes)))
+    assert lanes == [
         ([0, 1], [True, True]),
         ([0, 2], [False, True]),
         ([0, 3], [False, True]),
@@ -76,10 +76,10 @@ def test_lanes_are_refilled_as_starts_end():
     ]
     starts, _ = schedule.refill(0)
     assert (starts == IDLE_LANE).all()
-    found, which = schedule.needed_results()
+    ended, which = schedule.needed_results()
     assert which.tolist() == [0, 1, 2, 3, 4]
-    assert found.status.tolist() == [GOOD, GOOD, BAD, GOOD, GOOD]
-    assert found.iterations.tolist() == [13, 11, 12, 13, 14]
+    assert ended.status.tolist() == [GOOD, GOOD, BAD, GOOD, GOOD]
+    assert ended.iterations.tolist() == [13, 11, 12, 13, 14]
 
 
 def test_a_lane_gives_up_a_start_that_is_not_needed():
@@ -101,11 +101,11 @@ def test_results_in_between_are_those_of_the_last_round():
     schedule.refill(0)
     schedule.record(0, results([RUNNING, GOOD], iterations=7))
     schedule.refill(0)  # start 2 has no result yet
-    found, is_done = schedule.read()
+    latest, is_done = schedule.read()
     assert schedule.has_begun
     assert is_done.tolist() == [False, True, False]
-    assert found.iterations.tolist() == [7, 7, 0]
-    assert found.status.tolist() == [RUNNING, GOOD, RUNNING]
+    assert latest.iterations.tolist() == [7, 7, 0]
+    assert latest.status.tolist() == [RUNNING, GOOD, RUNNING]
 
 
 def test_workers_share_the_starts():

@@ -33,8 +33,8 @@ def after(rounds: int, how):
     """Return a listener that interrupts after some rounds, and the list it fills."""
     heard: list[Progress] = []
 
-    def listen(at: Progress) -> None:
-        heard.append(at)
+    def listen(progress: Progress) -> None:
+        heard.append(progress)
         if len(heard) == rounds:
             how()
 
@@ -51,7 +51,8 @@ def test_an_interrupted_solve_is_where_it_had_come(method):
     assert sol.status is Status.INTERRUPTED and not sol.feasible
     assert "Interrupted" in sol.message and "INTERRUPTED" in sol.report()
     assert sol.iterations == heard[-1].iterations
-    assert [at.iterations for at in heard] == sorted(at.iterations for at in heard)
+    iterations = [progress.iterations for progress in heard]
+    assert iterations == sorted(iterations)
     assert heard[-1].violation == sol.eq
     assert heard[-1].cost == pytest.approx(sol.sos)
     assert np.abs(sol.path).max() > 0.01
@@ -80,9 +81,9 @@ def test_an_interrupted_batch_keeps_what_is_done(monkeypatch, workers):
     targets = np.column_stack([rng.uniform(-0.9, 0.9, (40, 2)), np.zeros(40)])
     want = komo.solve_batch({goal: targets})
 
-    def listen(at: Progress) -> None:
-        assert at.solves == 40
-        if at.finished > 4:
+    def listen(progress: Progress) -> None:
+        assert progress.solves == 40
+        if progress.finished > 4:
             ctrl_c()
 
     got = komo.solve_batch({goal: targets}, progress=listen)

@@ -216,9 +216,9 @@ def test_penalties_are_raised_before_violations_are_traded(violations, costs, ra
         for v, f in zip(violations, costs, strict=True)
     )
     lagrangian = AugmentedLagrangian(jnp.zeros(2), jnp.asarray(0.1), jnp.ones(2))
-    both = before._replace(y=jnp.stack([before.y, after.y]))
+    stacked = before._replace(y=jnp.stack([before.y, after.y]))
     square = squared_violation(lagrangian, before)
-    steered = steer_penalty(Options(), lagrangian, square, both)
+    steered = steer_penalty(Options(), lagrangian, square, stacked)
     assert (float(steered.mu) > 0.1) == raised
     if raised:  # the step increases the new merit
         assert float(steered.merit(after)) > float(steered.merit(before))

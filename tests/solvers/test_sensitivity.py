@@ -134,8 +134,8 @@ def carrying(what):
 
     def build(change):
         C = arm(0.62 if what == "pose" else 0.7)
-        at = [1.4, 0.2, 0.1] if what == "pose" else [1.5, 0.3, 0.1]
-        C.add_frame("peg", position=at, shape=pw.Box([0.1] * 3))
+        position = [1.4, 0.2, 0.1] if what == "pose" else [1.5, 0.3, 0.1]
+        C.add_frame("peg", position=position, shape=pw.Box([0.1] * 3))
         C.add_frame("plate", position=[1.2, 0.7, 0.03], shape=pw.Box([0.4, 0.4, 0.04]))
         pose = np.array([1.15, 0.75, 0.1, 1, 0, 0, 0])
         C.add_frame("goal", pose=moved(pose, change) if what == "pose" else pose)
@@ -189,8 +189,8 @@ LONG = {
     [pytest.param(c, marks=[pytest.mark.slow] * (c in LONG)) for c in CASES],
 )
 def test_sensitivities_equal_differences_of_solves(case):
-    build, at = CASES[case]
-    komo, wrt = build(at)
+    build, value = CASES[case]
+    komo, wrt = build(value)
     sol = komo.solve(starts=4)  # the best of some, lest one ends early
     assert sol.feasible
     got = sol.sensitivity(wrt)
@@ -205,7 +205,7 @@ def test_sensitivities_equal_differences_of_solves(case):
         again.initialize(sol.path)
         return again.solve(**TIGHT).path
 
-    want = central_differences(solved, at, 1e-4)
+    want = central_differences(solved, value, 1e-4)
     scale = np.abs(want).max()
     assert scale > 0.1
     np.testing.assert_allclose(got.path, want, atol=1e-4 * scale)
@@ -213,13 +213,13 @@ def test_sensitivities_equal_differences_of_solves(case):
 
 @pytest.mark.slow
 def test_a_solve_is_a_differentiable_function_of_a_target():
-    build, at = CASES["IK, a limit active"]
-    komo, tip = build(at)
+    build, goal = CASES["IK, a limit active"]
+    komo, tip = build(goal)
     want = komo.solve(**TIGHT)
     slope = komo.solve().sensitivity(tip).path
     f = komo.function(tip)
     step = np.array([1e-3, -2e-3, 0])
-    value, rate = jax.jit(lambda t: jax.jvp(f, (t,), (step,)))(at)
+    value, rate = jax.jit(lambda t: jax.jvp(f, (t,), (step,)))(goal)
     np.testing.assert_allclose(value, want.path, atol=1e-8)
     np.testing.assert_allclose(rate, slope @ step, atol=1e-8)
 
@@ -228,7 +228,7 @@ def test_a_solve_is_a_differentiable_function_of_a_target():
         return path, path
 
     each = jax.jit(jax.vmap(jax.jacrev(twice, has_aux=True)))
-    slopes, paths = map(np.asarray, each(at + np.array([0 * step, step])))
+    slopes, paths = map(np.asarray, each(goal + np.array([0 * step, step])))
     np.testing.assert_allclose(slopes[0], slope, atol=1e-8)
     np.testing.assert_allclose(paths[1] - paths[0], slopes.mean(0) @ step, rtol=1e-4)
 
@@ -256,7 +256,7 @@ def test_solutions_that_do_not_move_smoothly_say_so():
 
 
 @pytest.mark.parametrize(
-    ("wrt", "said"),
+    ("wrt", "match"),
     [
         ("tip", "expected an objective"),
         (("pose", "top"), "'tip'"),
@@ -264,10 +264,10 @@ def test_solutions_that_do_not_move_smoothly_say_so():
         (("size", "j0"), "no shape"),
     ],
 )
-def test_what_cannot_be_varied_is_an_error(wrt, said):
+def test_what_cannot_be_varied_is_an_error(wrt, match):
     komo, _ = CASES["IK, a limit active"][0](np.zeros(3))
     sol = komo.solve()
-    with pytest.raises(pw.PosewiseError, match=said):
+    with pytest.raises(pw.PosewiseError, match=match):
         sol.sensitivity(wrt)
 
 
@@ -307,10 +307,10 @@ def test_each_solution_of_a_batch_has_its_own_problem():
 @pytest.mark.slow
 def test_a_function_with_mode_switches():
     """The function returns paths of the world, without objects on helper joints."""
-    build, at = CASES["carrying, target"]
-    komo, end = build(at)
+    build, target = CASES["carrying, target"]
+    komo, end = build(target)
     sol, step = komo.solve(**TIGHT), np.array([0.01, -0.02, 0])
-    path, rate = jax.jit(lambda t: jax.jvp(komo.function(end), (t,), (step,)))(at)
+    path, rate = jax.jit(lambda t: jax.jvp(komo.function(end), (t,), (step,)))(target)
     np.testing.assert_allclose(path, sol.path, atol=1e-6)
     np.testing.assert_allclose(rate, sol.sensitivity(end).path @ step, atol=1e-6)
     C = komo.config.copy()

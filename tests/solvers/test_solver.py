@@ -68,11 +68,11 @@ def test_a_step_equals_the_dense_one(shared, single):
     rng = np.random.default_rng(len(shared))
     T, n, N, D = 6, 4, 5, 3
     parts = partition_variables(n, shared)
-    own = len(parts.local)
+    num_local = len(parts.local)
     place = np.zeros((T, n), int)
-    place[:, parts.local] = np.arange(T * own).reshape(T, own)
-    place[:, parts.shared] = T * own + np.arange(len(shared))
-    size = T * own + len(shared)
+    place[:, parts.local] = np.arange(T * num_local).reshape(T, num_local)
+    place[:, parts.shared] = T * num_local + np.arange(len(shared))
+    size = T * num_local + len(shared)
     groups, dense = [], []
     for window in (1, 2, 3):
         last = rng.integers(0, T, N)
@@ -81,11 +81,11 @@ def test_a_step_equals_the_dense_one(shared, single):
         kind = np.array([SOS, EQ, INEQ, SOS, INEQ])
         if window in single:
             column = rng.choice(parts.local, (N, D))
-            given = y, J[..., :1], last, kind, column
+            fields = y, J[..., :1], last, kind, column
             J = J[..., :1] * (column[:, None, :, None] == np.arange(n))
         else:
-            given = y, J, last, kind
-        groups.append(ResidualBlock(*map(jnp.asarray, given)))
+            fields = y, J, last, kind
+        groups.append(ResidualBlock(*map(jnp.asarray, fields)))
         np.testing.assert_array_equal(expand_columns(groups[-1], n), J)
         full = np.zeros((N, D, size))
         for i in range(N):
@@ -109,17 +109,19 @@ def test_a_step_equals_the_dense_one(shared, single):
     np.testing.assert_allclose(got, A @ change, atol=1e-12)
     slope, curvature = np.asarray(weights.slope), np.asarray(weights.curvature)
     g, H = A.T @ slope, A.T @ np.diag(curvature) @ A
-    held = np.zeros((T, n), bool)
-    held[2, parts.local[0]] = True
-    held[:, list(shared)[1:]] = True
-    fixed = np.isin(np.arange(size), place[held])
+    is_held = np.zeros((T, n), bool)
+    is_held[2, parts.local[0]] = True
+    is_held[:, list(shared)[1:]] = True
+    fixed = np.isin(np.arange(size), place[is_held])
     step = np.zeros(size)
     free = ~fixed
     H_free = H[np.ix_(free, free)] + damping * np.eye(free.sum())
     step[free] = -np.linalg.solve(H_free, g[free])
     system = assemble(tuple(groups), weights, T, 2, parts)
     np.testing.assert_allclose(system.gradient, g[place], atol=1e-11)
-    got, predicted = newton_step(system, jnp.asarray(held), jnp.asarray(damping), parts)
+    got, predicted = newton_step(
+        system, jnp.asarray(is_held), jnp.asarray(damping), parts
+    )
     np.testing.assert_allclose(got, step[place], atol=1e-11)
     want = -(g @ step + 0.5 * step @ H @ step)
     assert float(predicted) == pytest.approx(want, rel=1e-9)
@@ -192,8 +194,10 @@ def test_like_blocks_are_merged_in_order():
         for r in groups
         for i, j in np.ndindex(r.y.shape)
     ]
-    found = [(r.last_slice[i], r.J[i, :, 0]) for r in together for i in range(len(r.y))]
-    for (last, J), (same, alike) in zip(each, found, strict=True):
+    columns = [
+        (r.last_slice[i], r.J[i, :, 0]) for r in together for i in range(len(r.y))
+    ]
+    for (last, J), (same, alike) in zip(each, columns, strict=True):
         np.testing.assert_array_equal(J, alike)
         assert last == same
 
@@ -229,9 +233,10 @@ class Bowl(Circle):
     """Nearest point to 1 in a bowl that is flat at the start."""
 
     def evaluate(self, steepness, x):
-        at = x[0, 0]
-        y = jnp.stack([at - 1, steepness * at**2])
-        slope = jnp.array([[1.0, 0.0], [0.0, 0.0]]).at[1, 0].set(2 * steepness * at)
+        position = x[0, 0]
+        y = jnp.stack([position - 1, steepness * position**2])
+        slope = jnp.array([[1.0, 0.0], [0.0, 0.0]])
+        slope = slope.at[1, 0].set(2 * steepness * position)
         kind = jnp.full(2, SOS)
         return (
             ResidualBlock(y[:, None], slope[:, None, None], jnp.zeros(2, int), kind),
@@ -245,8 +250,8 @@ def test_a_rejected_step_raises_the_damping_by_the_missing_curvature(steepness):
     options = Options(max_step=10.0)
     r = solve(Bowl(2.0), jnp.asarray(steepness), jnp.zeros((1, 2)), options)
     assert Status(int(r.status)) is Status.CONVERGED
-    at = float(r.x[0, 0])
-    assert 2 * steepness**2 * at**3 + at == pytest.approx(1.0, rel=1e-2)
+    position = float(r.x[0, 0])
+    assert 2 * steepness**2 * position**3 + position == pytest.approx(1.0, rel=1e-2)
 
 
 def solve_steep_circle(**options):
@@ -313,8 +318,8 @@ class Corner:
         wall = ResidualBlock(
             (self.wall - x[0, 1:])[None], -jnp.eye(2)[None, None, 1:], *_at(INEQ)
         )
-        both = jnp.array([[1.0, -3.0]])
-        line = ResidualBlock((both @ x[0] + 2)[None], both[None, None], *_at(INEQ))
+        normal = jnp.array([[1.0, -3.0]])
+        line = ResidualBlock((normal @ x[0] + 2)[None], normal[None, None], *_at(INEQ))
         return cost, wall, line
 
     def retract(self, data, x, step):

@@ -105,8 +105,8 @@ def _grid_counts(
     """
     counts, points = np.ones(3), float(grid_points)
     for k, axis in enumerate(order := np.argsort(size)):
-        rest = order[k:]
-        cells = size[axis] * (points / size[rest].prod()) ** (1 / len(rest))
+        axes = order[k:]
+        cells = size[axis] * (points / size[axes].prod()) ** (1 / len(axes))
         counts[axis] = max(np.rint(cells), 1.0)
         points /= counts[axis]
     return counts

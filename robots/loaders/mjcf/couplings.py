@@ -91,12 +91,12 @@ def _apply(joints: dict[int, Joint], total: dict[int, float], constant: float) -
     terms = {j: c for j, c in reduced.items() if abs(c) > 1e-12}
     if not terms:
         return abs(constant) < 1e-9
-    (follower, c), *rest = terms.items()
+    (follower, c), *others = terms.items()
     joint = joints[follower]
-    if not rest:
+    if not others:
         joint = replace(joint, active=False, q=np.array([constant / c]))
-    elif len(rest) == 1:
-        leader, factor = rest[0]
+    elif len(others) == 1:
+        leader, factor = others[0]
         joint = replace(
             joint,
             mimic=joints[leader].name,

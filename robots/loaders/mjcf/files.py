@@ -22,13 +22,13 @@ def check_includes(file: Path) -> None:
     """
     folder = file.resolve().parent
     root = package_root(folder)
-    seen: set[Path] = set()
+    checked: set[Path] = set()
     pending = [file.resolve()]
     while pending:
         current = pending.pop()
-        if current in seen:
+        if current in checked:
             continue
-        seen.add(current)
+        checked.add(current)
         for element in read_xml(current).iter():
             name = element.attrib.get("file", "")
             if element.tag != "include" or not name:

@@ -148,7 +148,7 @@ class JointWriter:
 
     def _leader(self, i: int, joint: Joint) -> tuple[int, Joint, float, float]:
         """Return the final leader of a joint: its index, itself, multiplier, offset."""
-        multiplier, offset, seen = 1.0, 0.0, {i}
+        multiplier, offset, visited = 1.0, 0.0, {i}
         while joint.mimic is not None:
             offset += multiplier * joint.offset
             multiplier *= joint.multiplier
@@ -157,13 +157,13 @@ class JointWriter:
                 for k, f in enumerate(self.model.frames)
                 if f.joint is not None and f.joint.name == joint.mimic
             ]
-            if not candidates or candidates[-1][0] in seen:
+            if not candidates or candidates[-1][0] in visited:
                 raise ConfigError(
                     f"write_urdf: joint {joint.name!r} follows {joint.mimic!r}, which"
                     " is not in the model or follows it in turn."
                 )
             i, joint = candidates[-1]
-            seen.add(i)
+            visited.add(i)
         return i, joint, multiplier, offset
 
     def _locked_value(self, i: int, joint: Joint) -> np.ndarray:

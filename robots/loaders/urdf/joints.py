@@ -129,17 +129,17 @@ def _mimic_problem(
 def _refuse_circles(leaders: dict[str, str], joints: dict[str, XmlElement]) -> None:
     checked: set[str] = set()
     for name in leaders:
-        seen = {name: None}
+        chain = {name: None}
         while name in leaders and name not in checked:
             name = leaders[name]
-            if name in seen:
-                circle = [*list(seen)[list(seen).index(name) :], name]
+            if name in chain:
+                circle = [*list(chain)[list(chain).index(name) :], name]
                 raise joints[name].error(
                     f"its mimic leads back to itself ({' -> '.join(circle)}); one of"
                     " these joints must move freely."
                 )
-            seen[name] = None
-        checked.update(seen)
+            chain[name] = None
+        checked.update(chain)
 
 
 def _joint_type_name(joint: XmlElement) -> str:

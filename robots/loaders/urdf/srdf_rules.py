@@ -37,8 +37,8 @@ def apply_rules(
             if not absent:
                 frames = [index[prefix + name] for name in links]
                 others = frames[1:] or range(len(tree.frames))
-                found = ordered_pairs(product(frames[:1], others))
-                named |= dict.fromkeys(found, reason)
+                rule_pairs = ordered_pairs(product(frames[:1], others))
+                named |= dict.fromkeys(rule_pairs, reason)
         return named
 
     by_default = pairs("disable_default_collisions")

@@ -61,13 +61,13 @@ def expand_xacro(
             f"xacro_args is {args!r}, expected values by name, such as"
             " xacro_args={'prefix': 'left_'}."
         )
-    given = {str(name): str(value) for name, value in (args or {}).items()}
-    arguments = _Arguments(given)
-    found = dict(packages)
+    values = {str(name): str(value) for name, value in (args or {}).items()}
+    arguments = _Arguments(values)
+    known_packages = dict(packages)
     with (
         _LOCK,
         dependency_warnings_ignored(),
-        _finding_packages(found, file.parent),
+        _finding_packages(known_packages, file.parent),
     ):
         try:
             xacro.init_stacks(str(file))
@@ -86,8 +86,8 @@ def expand_xacro(
             " there is no robot in it; give the file that includes this one and calls"
             " them."
         )
-    _warn_of_unused(file, given, arguments)
-    return document.toxml(), found
+    _warn_of_unused(file, values, arguments)
+    return document.toxml(), known_packages
 
 
 class _Arguments(dict[str, str]):
@@ -106,8 +106,10 @@ class _Arguments(dict[str, str]):
         return super().__getitem__(name)
 
 
-def _warn_of_unused(file: Path, given: Iterable[str], arguments: _Arguments) -> None:
-    unused = [name for name in given if name not in arguments.asked]
+def _warn_of_unused(
+    file: Path, passed_names: Iterable[str], arguments: _Arguments
+) -> None:
+    unused = [name for name in passed_names if name not in arguments.asked]
     if unused:
         sentences = [unknown_name("argument", n, arguments.asked) for n in unused]
         warnings.warn(
@@ -135,25 +137,25 @@ def _problem(error: Exception) -> str:
             " <xacro:include>, or pass another folder of its package as"
             " packages={name: folder}."
         )
-    package, _, rest = place.partition("/")
+    package, _, path_in_package = place.partition("/")
     return (
         f"the included file 'package://{place}': xacro knows no package://); write"
-        f" <xacro:include filename='$(find {package})/{rest}'/> instead."
+        f" <xacro:include filename='$(find {package})/{path_in_package}'/> instead."
     )
 
 
 @contextmanager
-def _finding_packages(found: dict[str, Path], folder: Path) -> Iterator[None]:
+def _finding_packages(known_packages: dict[str, Path], folder: Path) -> Iterator[None]:
     """Let `$(find name)` search as meshes are searched, and record what it finds."""
     from xacro import substitution_args
 
     def find(name: str) -> str:
-        if name not in found:
+        if name not in known_packages:
             place = next(package_folders(name, folder), None)
             if place is None:
-                raise LoadError(unknown_name("package", name, found))
-            found[name] = place
-        return str(found[name])
+                raise LoadError(unknown_name("package", name, known_packages))
+            known_packages[name] = place
+        return str(known_packages[name])
 
     # xacro asks ROS, which need not be installed, and has no hook to ask others.
     original = substitution_args._eval_find

@@ -197,9 +197,9 @@ def draw_cameras(context: OverlayContext) -> list[Any]:
     handles = []
     for camera in context.world.annotations.cameras.values():
         far = min(camera.far, max(MAX_SIGHT_DEPTH, 2 * camera.near))
-        up = np.tan(camera.vertical_fov / 2)
-        left = up * camera.width / camera.height
-        rim = np.array([[1, left, up], [1, -left, up], [1, -left, -up], [1, left, -up]])
+        z = np.tan(camera.vertical_fov / 2)
+        y = z * camera.width / camera.height
+        rim = np.array([[1, y, z], [1, -y, z], [1, -y, -z], [1, y, -z]])
         lines = [np.stack([rim * camera.near, rim * far], 1)]
         for depth in (camera.near, far):
             lines.append(depth * np.stack([rim, np.roll(rim, 1, 0)], 1))

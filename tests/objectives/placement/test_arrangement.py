@@ -156,14 +156,14 @@ def test_objects_that_are_not_in_the_way_are_left_alone():
     assert arranged(C, names, []) == []
 
 
-def assert_placed(C, names, wanted, starts) -> None:
+def assert_placed(C, names, predicates, starts) -> None:
     """Place the objects, and check that all predicates hold exactly."""
     best = pw.solve_placement(
-        C, wanted, names, starts=starts, max_solutions=1, progress=False
+        C, predicates, names, starts=starts, max_solutions=1, progress=False
     )[0]
     best.apply(C)
     assert best.feasible, best.message
-    assert all(predicate.holds(C) for predicate in wanted)
+    assert all(predicate.holds(C) for predicate in predicates)
 
 
 @pytest.mark.slow
@@ -172,15 +172,17 @@ def test_boxes_that_just_fit_into_a_tray():
     C, rng, size = pw.Config(), np.random.default_rng(1), 0.124
     walls = [(pw.Box([size + 0.02, size + 0.02, 0.01]), [0, 0, -0.005, 1, 0, 0, 0])]
     for s in (-1, 1):
-        at = s * (size + 0.01) / 2
-        walls.append((pw.Box([0.01, size + 0.02, 0.03]), [at, 0, 0.015, 1, 0, 0, 0]))
-        walls.append((pw.Box([size, 0.01, 0.03]), [0, at, 0.015, 1, 0, 0, 0]))
+        offset = s * (size + 0.01) / 2
+        walls.append(
+            (pw.Box([0.01, size + 0.02, 0.03]), [offset, 0, 0.015, 1, 0, 0, 0])
+        )
+        walls.append((pw.Box([size, 0.01, 0.03]), [0, offset, 0.015, 1, 0, 0, 0]))
     C.add_object("tray", walls)
     names = [f"box{k}" for k in range(6)]
     for name in names:
         pose = [*rng.uniform(0.3, 0.5, 3), *rng.normal(size=4)]
         C.add_frame(name, joint="free", pose=pose, shape=pw.Box([0.06, 0.04, 0.03]))
-    wanted = [
+    predicates = [
         kind
         for name in names
         for kind in (
@@ -189,7 +191,7 @@ def test_boxes_that_just_fit_into_a_tray():
             logic.Upright(name),
         )
     ]
-    assert_placed(C, names, wanted, starts=8)
+    assert_placed(C, names, predicates, starts=8)
     assert not C.collisions(margin=-1e-3)
 
 
@@ -197,5 +199,5 @@ def test_boxes_that_just_fit_into_a_tray():
 def test_a_tower_that_stands():
     C, names = blocks(3)
     on = [logic.OnTopOf(a, b) for a, b in zip(names, ["table", *names], strict=False)]
-    wanted = [*on, logic.Stable(names[-1])]
-    assert_placed(C, names, wanted, starts=16)
+    predicates = [*on, logic.Stable(names[-1])]
+    assert_placed(C, names, predicates, starts=16)

@@ -69,15 +69,16 @@ def test_every_side_is_found_the_cheaper_first_and_the_world_stays():
     )
     near, far = solve()
     assert C.model().frames == before.frames and (C.pose("cup") == pose).all()
-    for found, x in ((near, 0.3), (far, -0.3)):
-        assert found.feasible and found.solution.status is pw.Status.CONVERGED
+    for placement, x in ((near, 0.3), (far, -0.3)):
+        assert placement.feasible and placement.solution.status is pw.Status.CONVERGED
         want = [x, 0.05, 0.4, 1, 0, 0, 0]
-        got = found.poses["cup"] * np.sign(found.poses["cup"][3]) ** ([0] * 3 + [1] * 4)
+        cup_pose = placement.poses["cup"]
+        got = cup_pose * np.sign(cup_pose[3]) ** ([0] * 3 + [1] * 4)
         np.testing.assert_allclose(got, want, atol=1e-3)
         np.testing.assert_allclose(
-            found.cost, 0.01 * ((x - 0.1) ** 2 + 0.04), rtol=1e-2
+            placement.cost, 0.01 * ((x - 0.1) ** 2 + 0.04), rtol=1e-2
         )
-        assert "cup: " in found.report() and "two_sides" in found.report()
+        assert "cup: " in placement.report() and "two_sides" in placement.report()
     assert near.cost < far.cost
     far.apply(C)
     np.testing.assert_allclose(C.pose("cup"), far.poses["cup"], atol=1e-12)
@@ -93,12 +94,14 @@ def test_every_side_is_found_the_cheaper_first_and_the_world_stays():
 
 def test_conflicts_are_named_and_nothing_is_called_feasible():
     what = [Level("cup", 0.4), (Feature(FS.position, ["cup"], target=Z), OT.eq)]
-    found = pw.solve_placement(kitchen(), what, ["cup"], starts=4, collisions=False)
-    assert found and not any(p.feasible for p in found)
-    best = found[0]
+    placements = pw.solve_placement(
+        kitchen(), what, ["cup"], starts=4, collisions=False
+    )
+    assert placements and not any(p.feasible for p in placements)
+    best = placements[0]
     assert best.solution.status is pw.Status.INFEASIBLE
     assert "Level: position(cup)" in best.message and "conflict" in best.message
-    worst = [max(p.solution.eq, p.solution.ineq) for p in found]
+    worst = [max(p.solution.eq, p.solution.ineq) for p in placements]
     assert worst == sorted(worst)
 
 
@@ -129,11 +132,13 @@ def test_movables_keep_clear_of_everything():
 def test_a_frame_and_what_hangs_on_it_move_by_themselves():
     C = kitchen()
     what = [Level("tray", 0.3), Level("cup", 0.7)]
-    found = pw.solve_placement(C, what, ["cup", "tray"], starts=2, collisions=False)
-    assert list(found[0].poses) == ["tray", "cup"]
-    found[0].apply(C)
+    placements = pw.solve_placement(
+        C, what, ["cup", "tray"], starts=2, collisions=False
+    )
+    assert list(placements[0].poses) == ["tray", "cup"]
+    placements[0].apply(C)
     for name, height in (("tray", 0.3), ("cup", 0.7)):
-        np.testing.assert_allclose(C.pose(name), found[0].poses[name], atol=1e-12)
+        np.testing.assert_allclose(C.pose(name), placements[0].poses[name], atol=1e-12)
         assert abs(C.pose(name)[2] - height) < 1e-3
 
 
@@ -239,9 +244,11 @@ def test_coinciding_is_symmetric_and_blind_to_a_quaternion_s_sign():
         *(np.zeros((1, 7)), pw.Status.CONVERGED, 1e-3, 0, 0.0),
         *(pw.Config(), np.ones(1)),
     )
-    made = [pw.Placement({"cup": np.array(p, float)}, done) for p in poses]
-    assert distinct_placements(made, 0.01, 0.1) == [made[0], made[2], made[3]]
-    assert distinct_placements(made[1::-1], 0.01, 0.1) == [made[1]]
+    placements = [pw.Placement({"cup": np.array(p, float)}, done) for p in poses]
+    first, same, turned, shifted = placements
+    distinct = distinct_placements(placements, 0.01, 0.1)
+    assert distinct == [first, turned, shifted]
+    assert distinct_placements([same, first], 0.01, 0.1) == [same]
 
 
 LEVEL = Level("cup", 0.4)
