@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-ROW_CLASSES = (1, 16, 256)
+ROW_CLASSES = (1, 64)
 """Numbers of rows that programs are compiled for (count). Longer batches are computed
 in parts of the last size."""
 

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from posewise.collision import Contact
+from posewise.compilation.capacity import pad_rows
 from posewise.robots.config import Config
 from posewise.robots.contact.body_table import solid_frame
 from posewise.robots.kinematics.forward import (
@@ -33,7 +34,7 @@ from .pairs.frame_contacts import (
     frame_contacts,
     is_traced,
 )
-from .pairs.tables import MIN_WORLD_SIZE, on_nodes, pad_rows, table_of_frames
+from .pairs.tables import MIN_WORLD_SIZE, on_nodes, table_of_frames
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +168,7 @@ def distances(
     >>> import posewise as pw
     >>> C = pw.Config()
     >>> _ = C.add_frame("wall", shape=pw.Box([0.2, 2, 2]))
-    >>> _ = C.add_frame("ball", shape=pw.Sphere(0.1), joint="tx")
+    >>> _ = C.add_frame("ball", shape=pw.Sphere(0.1), joint="transX")
     >>> measure = pw.distances(C, [("ball", "wall")])
     >>> measure([[1.0], [2.0]]).round(6).tolist()
     [[0.8], [1.8]]
@@ -205,6 +206,12 @@ def distances(
         *(arrays.pop(name) for name in ("half", "radii", "radius", "vertices")),
     )
     del arrays["core_radius"]
+    indices_of_bodies: dict[str, Array] = {
+        **arrays,
+        "rank": rank,
+        "body_of_hull": body_of_hull,
+        "is_copy": is_copy,
+    }
     return PairDistances(
         pairs=tuple(named),
         frames=tuple(frames[i].name for i in bodies.frame.tolist()),
@@ -212,7 +219,7 @@ def distances(
         cutoff=np.array(float(cutoff)),
         types=types,
         kinematics=K,
-        table=arrays | {"rank": rank, "body_of_hull": body_of_hull, "is_copy": is_copy},
+        table=indices_of_bodies,
     )
 
 
@@ -246,7 +253,8 @@ class _Poses(NamedTuple):
         return cls(types, R, p, twists, shapes, table, cutoff)
 
     def distances(self) -> jax.Array:
-        return frame_distances(*self._arguments())
+        distance: jax.Array = frame_distances(*self._arguments())
+        return distance
 
     def contacts(self) -> FrameContacts:
         return frame_contacts(*self._arguments())
@@ -266,7 +274,8 @@ def _jacobian_of_rows(
     moves = jnp.asarray(K.tree.node_dof_mask)[ends].astype(q.dtype)
     by_dof: Any = sum(wrench[..., k, None] * twists[:, None, :, k] for k in range(6))
     J = fold_dofs(K, by_dof * (moves[:, 0] - moves[:, 1]))
-    return tangent_to_coordinates(K.tree, q[:, None], J)
+    by_q: jax.Array = tangent_to_coordinates(K.tree, q[:, None], J)
+    return by_q
 
 
 _JACOBIAN = jax.jit(_jacobian_of_rows)

@@ -16,7 +16,6 @@ from . import (
     balance,
     collisions,
     contacts,
-    distances,
     feet,
     forces,
     joints,
@@ -24,6 +23,7 @@ from . import (
     orientations,
     positions,
     regions,
+    separations,
     support_polygon,
 )
 from .feature import Feature
@@ -65,9 +65,9 @@ def _distance_symbol(
         name,
         frames=(count, count),
         dim=dim,
-        unit="" if fn is distances.normal else "m",
-        options={"smoothing": 0.0} if fn is distances.neg_distance else {},
-        resolve=distances.distance_resolver(fn, name, dim, "m", ends),
+        unit="" if fn is separations.normal else "m",
+        options={"smoothing": 0.0} if fn is separations.neg_distance else {},
+        resolve=separations.distance_resolver(fn, name, dim, "m", ends),
     )
 
 
@@ -343,16 +343,16 @@ class FS(Enum, metaclass=NamedMembers):
         regions.standing_above, dim=5, params=regions.standing_params
     )
 
-    distance = _distance_symbol(distances.neg_distance, "distance", 1)
+    distance = _distance_symbol(separations.neg_distance, "distance", 1)
     negDistance = distance
     pairCollision_negScalar = distance
-    pairCollision_vector = _distance_symbol(distances.vector, "pairCollision_vector")
-    pairCollision_normal = _distance_symbol(distances.normal, "pairCollision_normal")
-    pairCollision_p1 = _distance_symbol(distances.point_1, "pairCollision_p1")
-    pairCollision_p2 = _distance_symbol(distances.point_2, "pairCollision_p2")
-    oppose = _distance_symbol(distances.oppose, "oppose", ends=_FINGERS)
+    pairCollision_vector = _distance_symbol(separations.vector, "pairCollision_vector")
+    pairCollision_normal = _distance_symbol(separations.normal, "pairCollision_normal")
+    pairCollision_p1 = _distance_symbol(separations.point_1, "pairCollision_p1")
+    pairCollision_p2 = _distance_symbol(separations.point_2, "pairCollision_p2")
+    oppose = _distance_symbol(separations.oppose, "oppose", ends=_FINGERS)
     opposeCentral = _distance_symbol(
-        distances.oppose_central, "opposeCentral", 6, ends=_FINGERS
+        separations.oppose_central, "opposeCentral", 6, ends=_FINGERS
     )
     accumulatedCollisions = _collision_symbol(
         collisions.accumulated_collisions, dim=1, resolve=collisions.resolve_sum

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from .features import FS as FS
     from .features import Feature as Feature
     from .features import FeatureError as FeatureError
+    from .features import PairDistances as PairDistances
     from .features import Pose as Pose
+    from .features import distances as distances
     from .objectives import KOMO as KOMO
     from .objectives import NLP as NLP
     from .objectives import OT as OT
@@ -72,7 +74,7 @@ else:
                 "collision compilation features logic objectives presets robots solvers"
             ),
             ".caching": "cache_programs",
-            ".features": "FS Feature FeatureError Pose",
+            ".features": "FS Feature FeatureError PairDistances Pose distances",
             ".objectives": (
                 "KOMO NLP OT ContactForce MoveItProblem Objective ObjectiveError "
                 "Placement Planner PlanningTask Sensitivity Solution Trajectory "

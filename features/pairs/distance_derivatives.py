@@ -46,7 +46,8 @@ def frame_distances(
         table: which bodies there are, on what, and which pairs of them.
         cutoff: distance above which pairs are not measured [m].
     """
-    return frame_contacts(types, R, p, shapes, table, cutoff).distance
+    out = frame_contacts(types, R, p, shapes, table, cutoff)
+    return jnp.asarray(out.distance)
 
 
 def _distance_tangents(types: PairTypes, primals: Any, tangents: Any) -> Any:
@@ -157,7 +158,7 @@ def _weights_of_vertices(
     """
     vertices = shapes.vertices[hull.reshape(-1)]
     last = [jnp.moveaxis(y.reshape(-1, 3), 0, -1) for y in (m, x)]
-    weights = vertex_weights(jnp.moveaxis(vertices, 0, -1), *last)
+    weights = jnp.asarray(vertex_weights(jnp.moveaxis(vertices, 0, -1), *last))
     return weights.T.reshape(*hull.shape, -1)
 
 

@@ -161,7 +161,11 @@ def _measure(
         return _PROGRAM(types, *arrays)
     batch = p.shape[:-2]
     R, p = (np.asarray(x).reshape(-1, *x.shape[len(batch) :]) for x in (R, p))
-    entries = map_rows(lambda *rows: _PROGRAM(types, *rows, *arrays[2:]), R, p)
+
+    def of_rows(R: np.ndarray, p: np.ndarray) -> np.ndarray:
+        return np.asarray(_PROGRAM(types, R, p, shapes, table, cutoff))
+
+    entries = map_rows(of_rows, R, p)
     return entries.reshape(*batch, *entries.shape[1:])
 
 
