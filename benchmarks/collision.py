@@ -14,7 +14,6 @@ import importlib.util
 import os
 import platform
 import time
-from collections.abc import Callable
 
 import jax
 
@@ -22,6 +21,7 @@ jax.config.update("jax_enable_x64", True)
 
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
+from staging.coal_peer import coal_shape, fastest_seconds  # noqa: E402
 
 from posewise.collision import Body, Box, BoxPlusEllipsoid, Hull, Segment, contact  # noqa: E402
 
@@ -107,47 +107,12 @@ def with_gradient(a: Body, b: Body):
     return jax.value_and_grad(total, has_aux=True)(((a.R, a.p), (b.R, b.p)))
 
 
-def fastest_seconds(run: Callable[[], object], min_seconds: float) -> float:
-    """Return the time of a call in the fastest of several rounds [s]."""
-    run()
-    rounds: list[float] = []
-    begin = time.perf_counter()
-    while len(rounds) < 15 and (
-        not rounds or time.perf_counter() - begin < min_seconds
-    ):
-        count, start = 0, time.perf_counter()
-        while (elapsed := time.perf_counter() - start) < 0.02:
-            run()
-            count += 1
-        rounds.append(elapsed / count)
-    return min(rounds)
-
-
 def compile_seconds(fn, args) -> float:
     """Return the time of a fresh compilation [s]."""
     jax.clear_caches()
     start = time.perf_counter()
     fn.lower(*args).compile()
     return time.perf_counter() - start
-
-
-def coal_shape(core, radius):
-    """Return coal's shape of a body."""
-    import coal
-
-    match core:
-        case Segment(half):
-            return coal.Capsule(radius, 2 * half) if half else coal.Sphere(radius)
-        case Box(half):
-            return coal.Box(*(2 * half))
-        case BoxPlusEllipsoid(half, radii) if half[2]:
-            return coal.Cylinder(radii[0], 2 * half[2])
-        case BoxPlusEllipsoid(half, radii):
-            return coal.Ellipsoid(*radii)
-    points = coal.StdVec_Vec3s()
-    for v in core.vertices:
-        points.append(v)
-    return coal.Convex.convexHull(points, False, "Qt")
 
 
 def coal_microseconds(a: Body, b: Body) -> float:

@@ -54,8 +54,8 @@ class PairDistances:
     """Name of the frame of each body in `shapes`; rows after these are unused."""
     shapes: Shapes
     """Sizes of the bodies, and their poses on their frames."""
-    cutoff: Float[Array, ""]
-    """Distance above which pairs are not measured [m]."""
+    cutoff: Float[Array, ""] | None
+    """Distance above which pairs are not measured [m]; None: all are."""
     types: PairTypes = field(repr=False)
     kinematics: Kinematics = field(repr=False)
     table: Indices = field(repr=False)
@@ -148,7 +148,7 @@ def distances(
     C: Config,
     pairs: Iterable[tuple[FrameName, FrameName]] | None = None,
     *,
-    cutoff: float = np.inf,
+    cutoff: float | None = None,
 ) -> PairDistances:
     """Return the signed distances of pairs of frames as one function of q.
 
@@ -159,7 +159,7 @@ def distances(
         C: the world, as it is now.
         pairs: names of the frames; None: those that may collide, `C.pairs.names()`.
         cutoff: distances above it are not measured, and are the cutoff, with a
-            derivative of zero [m].
+            derivative of zero [m]; None: all are measured.
 
     Raises:
         ConfigError: for an unknown frame, or one without a shape for collision.
@@ -173,8 +173,11 @@ def distances(
     >>> measure([[1.0], [2.0]]).round(6).tolist()
     [[0.8], [1.8]]
     """
-    if not cutoff > 0:
-        raise FeatureError(f"cutoff is {cutoff!r}, expected a distance in metres, > 0.")
+    if cutoff is not None and not 0 < cutoff < np.inf:
+        raise FeatureError(
+            f"cutoff is {cutoff!r}, expected a distance > 0 in metres, or"
+            " None to measure all pairs."
+        )
     named = C.pairs.names() if pairs is None else [(str(a), str(b)) for a, b in pairs]
     if not named:
         raise FeatureError(
@@ -216,7 +219,7 @@ def distances(
         pairs=tuple(named),
         frames=tuple(frames[i].name for i in bodies.frame.tolist()),
         shapes=shapes,
-        cutoff=np.array(float(cutoff)),
+        cutoff=None if cutoff is None else np.array(float(cutoff)),
         types=types,
         kinematics=K,
         table=indices_of_bodies,
@@ -232,7 +235,7 @@ class _Poses(NamedTuple):
     twists: Array
     shapes: Shapes
     table: Indices
-    cutoff: Array
+    cutoff: Array | None
 
     @classmethod
     def of(
@@ -242,7 +245,7 @@ class _Poses(NamedTuple):
         shapes: Shapes,
         K: Kinematics,
         table: Indices,
-        cutoff: Float[Array, ""],
+        cutoff: Float[Array, ""] | None,
     ) -> "_Poses":
         """Return the poses of all rows."""
         (R, p), twists = forward_pass_nodes(K, q.reshape(-1, K.nq))

@@ -31,7 +31,7 @@ def frame_distances(
     p: Float[Array, "rows nodes 3"],
     shapes: Shapes,
     table: Indices,
-    cutoff: Float[Array, ""],
+    cutoff: Float[Array, ""] | None,
 ) -> Float[jax.Array, "rows ends"]:
     """Return signed distances of pairs of frames, at most the cutoff.
 
@@ -44,7 +44,7 @@ def frame_distances(
         p: positions [m].
         shapes: of the bodies.
         table: which bodies there are, on what, and which pairs of them.
-        cutoff: distance above which pairs are not measured [m].
+        cutoff: distance above which pairs are not measured [m]; None: all are.
     """
     out = frame_contacts(types, R, p, shapes, table, cutoff)
     return jnp.asarray(out.distance)
@@ -62,7 +62,7 @@ def _distance_tangents(types: PairTypes, primals: Any, tangents: Any) -> Any:
     moving = jax.tree.unflatten(jax.tree.structure(primals[:3]), moving)
     _, moved = jax.jvp(separation, (R, p, shapes), tuple(moving))
     beyond = tangents[4]
-    beyond = 0.0 if isinstance(beyond, SymbolicZero) else beyond
+    beyond = 0.0 if beyond is None or isinstance(beyond, SymbolicZero) else beyond
     is_measured = jnp.any(contacts.normal != 0, -1)
     return contacts.distance, jnp.where(is_measured, moved, beyond)
 

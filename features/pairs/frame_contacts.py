@@ -16,7 +16,7 @@ from jaxtyping import Float, Int, PyTree
 
 from posewise.collision import Body, Box, box_as_hull, contact
 from posewise.compilation.arrays import Array
-from posewise.compilation.compaction import scatter_min
+from posewise.compilation.compaction import gather, scatter_min
 from posewise.compilation.program import compile_program
 from posewise.compilation.threads import map_rows
 from posewise.robots.contact.body_table import (
@@ -36,6 +36,9 @@ Indices = dict[str, Int[Array, "..."]]
 of each body, the "body_of_hull", and "is_copy" of each vertex."""
 
 
+CHUNK_SIZE = 32
+"""Number of pairs that are measured at a time on CPUs where all of them are (count).
+More vectorise better, but all wait for the one that takes the most steps."""
 NUM_COLUMNS = 11
 """Number of columns of an entry of a pair of frames, see `_COLUMNS`."""
 _COLUMNS = (0, slice(1, 4), slice(4, 7), slice(7, 10), 10)
@@ -102,7 +105,7 @@ def frame_contacts(
     p: Float[Array, "rows nodes 3"],
     shapes: Shapes,
     table: Indices,
-    cutoff: Float[Array, ""],
+    cutoff: Float[Array, ""] | None,
 ) -> FrameContacts:
     """Return contacts of pairs of frames, without derivatives.
 
@@ -114,7 +117,7 @@ def frame_contacts(
         p: positions [m].
         shapes: of the bodies, see `complete_shapes`.
         table: which bodies there are, on what, and which pairs of them.
-        cutoff: distance above which pairs are not measured [m].
+        cutoff: distance above which pairs are not measured [m]; None: all are.
     """
     arrays = R, p, shapes, table, cutoff
     if is_traced(arrays):
@@ -157,7 +160,7 @@ def _measure(
     arrays = R, p, shapes, table, cutoff
     if is_traced(arrays):
         return _batched_measure(types)(*arrays)
-    if np.ndim(shapes.radius) > 1 or np.ndim(cutoff):
+    if np.ndim(shapes.radius) > 1 or (cutoff is not None and np.ndim(cutoff)):
         return _PROGRAM(types, *arrays)
     batch = p.shape[:-2]
     R, p = (np.asarray(x).reshape(-1, *x.shape[len(batch) :]) for x in (R, p))
@@ -191,7 +194,7 @@ def _batched_measure(types: PairTypes) -> Any:
         R, p = broadcast(R, R_has), broadcast(p, p_has)
         if any(shapes_have) or shapes.radius.ndim > 1:
             shapes = jax.tree.map(broadcast, shapes, shapes_have)
-        if cutoff_has or jnp.ndim(cutoff):
+        if cutoff is not None and (cutoff_has or jnp.ndim(cutoff)):
             cutoff = broadcast(cutoff, cutoff_has)
         return _measure(types, R, p, shapes, table, cutoff), True
 
@@ -210,7 +213,6 @@ def _measure_rows(
     indices = {k: jnp.broadcast_to(v, (sets, *v.shape)) for k, v in table.items()}
     R, p = flatten_axes(R, len(batch)), flatten_axes(p, len(batch))
     source = PairSource(types, R, p, params | indices)
-    cutoff = jnp.broadcast_to(cutoff, cutoff.shape or (1,)).reshape(-1)
     entries = _measure_source(source, cutoff)
     return entries.reshape(*batch, source.ends, NUM_COLUMNS)
 
@@ -218,20 +220,21 @@ def _measure_rows(
 _PROGRAM = compile_program(_measure_rows, fetches=True)
 
 
-def _measure_source(source: PairSource, cutoff: jax.Array) -> jax.Array:
-    """Return entries (rows * ends, 11): distance, points, normal, pair of bodies.
+def _measure_source(source: PairSource, cutoff: jax.Array | None) -> jax.Array:
+    """Return entries (rows * ends, NUM_COLUMNS) of all rows.
 
     Args:
         source: rows of pairs.
-        cutoff: of each of a number of equal parts of the rows [m].
+        cutoff: of all rows, or of each of a number of equal parts of them [m].
     """
     pairs = PairBatch([source])
-    limits = jnp.repeat(cutoff, source.n // len(cutoff))
-    reach = jnp.where(source.params["margin"] > -jnp.inf, cutoff.max(), -jnp.inf)
-    near = pairs.near([source.of_pairs(reach)])
+    n, ends, dtype = source.n, source.ends, pairs.p.dtype
+    farthest = jnp.full(n, jnp.inf, dtype)
+    if cutoff is not None:
+        farthest = jnp.repeat(cutoff.reshape(-1), n // cutoff.size)
 
     def may_count(at: PairLocation, bound: Array) -> Array:
-        counts: Array = bound < limits[at.row]
+        counts: Array = bound < gather(farthest, at.row)
         return counts
 
     def add(at: PairLocation, a: Body, b: Body, is_valid: Array, state: Any) -> Any:
@@ -241,13 +244,20 @@ def _measure_source(source: PairSource, cutoff: jax.Array) -> jax.Array:
         entry = jnp.concatenate([d, out.point_a, out.point_b, out.normal, pair], -1)
         return scatter_min(state, at.end, entry)
 
-    nothing = jnp.zeros((source.n, source.ends, 10), pairs.p.dtype)
-    farthest = jnp.broadcast_to(limits[:, None, None], (source.n, source.ends, 1))
-    begin = jnp.concatenate([farthest, nothing], -1).reshape(-1, NUM_COLUMNS)
-    entries = pairs.fold_near(near, may_count, add, begin)
-    rows = np.arange(source.n)[:, None] // source.shared
-    pair = entries[:, 10].astype(np.int32).reshape(source.n, source.ends)
-    is_flipped = source.params["is_flipped"][rows, pair].reshape(-1, 1)
-    d, a, b, n, k = jnp.split(entries, (1, 4, 7, 10), 1)
+    nothing = jnp.zeros((n * ends, NUM_COLUMNS - 1), dtype)
+    begin = jnp.concatenate([jnp.repeat(farthest, ends)[:, None], nothing], 1)
+    if cutoff is None:
+        entries = pairs.fold_kinds(pairs.places_of_kinds(), add, begin, CHUNK_SIZE)
+    else:
+        is_pair = source.params["margin"] > -jnp.inf
+        reach = jnp.where(is_pair, cutoff.max(), -jnp.inf)
+        near = pairs.near([source.of_pairs(reach)])
+        entries = pairs.fold_near(near, may_count, add, begin)
+    # A pair is flipped if the body that comes first in it is on the second frame.
+    sets = np.arange(n)[:, None] // source.shared
+    pair = entries[:, 10].astype(np.int32).reshape(n, ends)
+    is_flipped = source.params["is_flipped"][sets, pair].reshape(-1, 1)
+    d, a, b, normal, index = jnp.split(entries, (1, 4, 7, 10), 1)
     a, b = jnp.where(is_flipped, b, a), jnp.where(is_flipped, a, b)
-    return jnp.concatenate([d, a, b, jnp.where(is_flipped, -n, n), k], 1)
+    normal = jnp.where(is_flipped, -normal, normal)
+    return jnp.concatenate([d, a, b, normal, index], 1)

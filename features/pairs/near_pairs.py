@@ -268,6 +268,35 @@ class PairBatch:
 
         nothing = [empty_indices(self.total.place) for _ in self.kinds]
         lists = fold_chunks(near, BOUND_CHUNK_SIZE, select_by_bound, nothing)
+        return self.fold_kinds(lists, add, state, CONTACT_CHUNK_SIZE)
+
+    def places_of_kinds(self) -> list[CompactIndices]:
+        """Return the indices of all pairs of each kind, near or not."""
+        counts = [np.arange(s.sets * s.pairs * s.shared) for s in self.sources]
+        places = np.concatenate(
+            [first.place + k for first, k in zip(self.first, counts, strict=False)]
+        )
+        kinds = concatenate(
+            [jnp.repeat(s.params["kind"].reshape(-1), s.shared) for s in self.sources]
+        )
+        nothing = empty_indices(self.total.place)
+        return [append(nothing, places, kinds == int(kind)) for kind in self.kinds]
+
+    def fold_kinds(
+        self,
+        lists: Sequence[CompactIndices],
+        add: Callable[[PairLocation, Body, Body, Array, T], T],
+        state: T,
+        chunk_size: int,
+    ) -> T:
+        """Return a state after pairs were added to it, kind after kind.
+
+        Args:
+            lists: indices of pairs of each kind.
+            add: see `fold_near`.
+            state: the first one.
+            chunk_size: number of pairs that are added at a time on CPUs (count).
+        """
         for kind, chosen in zip(self.kinds, lists, strict=True):
 
             def located(
@@ -285,7 +314,7 @@ class PairBatch:
                 location, a, b = materialize(located, k)
                 return add(location, a, b, is_valid, state)
 
-            state = fold_chunks(chosen, CONTACT_CHUNK_SIZE, add_chunk, state)
+            state = fold_chunks(chosen, chunk_size, add_chunk, state)
         return state
 
 
