@@ -146,16 +146,17 @@ def solve_saddle_system(
     rounding = 8 * jnp.finfo(S.dtype).eps * (a + c) ** 2
     is_singular = jnp.abs(a * c - b * b) <= jnp.maximum(tiny * tiny, rounding)
     M = jnp.where(is_singular, np.eye(6, dtype=S.dtype)[..., None], M)
-    x = _solve(M, jnp.concatenate([f, g]))
+    x = jnp.sum(_invert(M) * jnp.concatenate([f, g]), 1)
     x = jnp.where(is_singular, 0.0, x)
     return x[:2], x[2:]
 
 
-def _solve(M: Float[Array, "n n pairs"], b: Float[Array, "n pairs"]) -> jax.Array:
-    """Solve many small systems M x = b, by Gauss–Jordan elimination."""
+def _invert(M: Float[Array, "n n pairs"]) -> jax.Array:
+    """Return inverses of many small matrices, by Gauss–Jordan elimination."""
     # LAPACK is called for one matrix after the other on CPUs, and no single kernel may
     # contain such calls
-    number = np.arange(len(M))[:, None]
+    n = len(M)
+    number = np.arange(n)[:, None]
 
     def eliminate(k: Array, A: Array) -> Array:
         # the row of the greatest entry of the column becomes the pivot row
@@ -170,6 +171,7 @@ def _solve(M: Float[Array, "n n pairs"], b: Float[Array, "n pairs"]) -> jax.Arra
         factor = jnp.where(number == k, 0.0, column)[:, None]
         return jnp.where(is_kth, pivot, A - factor * pivot)
 
-    A = jnp.concatenate([M, b[:, None]], 1)
-    solution: jax.Array = jax.lax.fori_loop(0, len(M), eliminate, A)[:, -1]
-    return solution
+    eye = jnp.broadcast_to(np.eye(n, dtype=M.dtype)[..., None], M.shape)
+    A = jnp.concatenate([M, eye], 1)
+    inverses: jax.Array = jax.lax.fori_loop(0, n, eliminate, A)[:, n:]
+    return inverses
