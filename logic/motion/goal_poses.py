@@ -27,10 +27,6 @@ from ..predicates.support import OnTopOf
 class GoalPoseSampling:
     """Choices of the search for places of objects, varied in docs/evidence.md."""
 
-    rounds: int = 3
-    """Number of times that surfaces are sampled, in all orientations; the first that
-    finds poses is the last, and after more of them fewer placements have to be
-    optimised."""
     max_poses: int = 32
     """Number of poses that are kept, spread out. With fewer a hand fits at none of them
     now and then, with more each grasp is checked longer."""
@@ -72,17 +68,16 @@ def find_goal_poses(
     # Places at an edge hold by the rules, but tip over when they are touched.
     for branch, is_steady in product(list(chosen), (True, False)):
         literals = [p for p in branch.literals if obj in object_names(p)]
-        for k in range(GOAL_POSE_SAMPLING.rounds):
-            candidates = PlacementCandidates(world, obj, (), (robot,))
-            rng = np.random.default_rng(seed + k)
-            poses = np.array([*candidates.poses(literals, rng, False)]).reshape(-1, 7)
-            if is_steady and len(poses):
-                poses = poses[_are_steady(C, obj, poses, literals)]
-            # Most of those that are no good as starts do not hold.
-            is_likely = admits_poses(predicate, C, obj, poses)
-            for likely in (poses[is_likely], poses[~is_likely]):
-                if places := _spread(likely, holds):
-                    return places
+        candidates = PlacementCandidates(world, obj, (), (robot,))
+        rng = np.random.default_rng(seed)
+        poses = np.array([*candidates.poses(literals, rng, False)]).reshape(-1, 7)
+        if is_steady and len(poses):
+            poses = poses[_are_steady(C, obj, poses, literals)]
+        # Most of those that are no good as starts do not hold.
+        is_likely = admits_poses(predicate, C, obj, poses)
+        for likely in (poses[is_likely], poses[~is_likely]):
+            if places := _spread(likely, holds):
+                return places
     return list(_optimised(C, obj, predicate, seed))
 
 

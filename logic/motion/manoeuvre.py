@@ -27,9 +27,6 @@ class StandSampling:
     spread_angle: float = 0.6
     """Angle about the hand between these places [rad]; with a larger one they differ
     more, and more of them are behind what the hand is to reach."""
-    jitter_angle: float = 0.1
-    """Largest random change of that angle [rad]; with none, a place in collision is
-    that of all seeds."""
     min_reach: float = 0.4
     """Least distance of the hand ahead of the base [m]; a shorter one folds the arm."""
     max_reach: float = 0.8
@@ -74,12 +71,12 @@ def stands(
         state: before the motion.
         X: its planning world.
         pose: of the link of a hand.
-        seed: of the directions.
+        seed: of the random configuration.
     """
     robot, q, stand = state.robot, X.q, STAND_SAMPLING
-    # Each pose has its own random numbers, so that no bad one is that of all.
-    rng = np.random.default_rng([seed, *(1e4 * np.abs(pose)).astype(int)])
     if not robot.base_joints:
+        # Each pose has its own random numbers, so that no bad one is that of all.
+        rng = np.random.default_rng([seed, *(1e4 * np.abs(pose)).astype(int)])
         low, high = np.where(np.isfinite(X.limits), X.limits, q)
         return [q, rng.uniform(low, high)]
     columns = X.joints.coordinates(list(robot.base_joints))
@@ -91,7 +88,6 @@ def stands(
     starts = []
     for k in range(stand.count):
         turn = angle + stand.spread_angle * ((k + 1) // 2) * (-1) ** k
-        turn += rng.uniform(-stand.jitter_angle, stand.jitter_angle)
         place = pose[:2] + reach * np.array([np.cos(turn), np.sin(turn)])
         start = q.copy()
         heading = turn + np.pi - facing

@@ -33,7 +33,7 @@ def move_until(
         komo.add_control_objective(0, 0.1, target=X.q - X.home)
         komo.add(predicate)
         komo.avoid_collisions(MARGIN, SELF_MARGIN)
-        solution = komo.solve(seed, PATH_SEARCH.until_starts, progress=False)
+        solution = komo.solve(seed, PATH_SEARCH.starts, progress=False)
         pass_on_stop([solution])
         if not solution.feasible:
             yield Blocked(f"No configuration was found: {solution.message}")

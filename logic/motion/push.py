@@ -50,9 +50,6 @@ class PushSearch:
     goals and thin obstacles."""
     max_length: float = 0.8
     """Largest length of a push [m]; goals that are farther away are not found."""
-    max_goals: int = 6
-    """Number of goals for which configurations are searched; more take longer where
-    none can be reached."""
     run_up: float = 0.06
     """Distance of the hand from an object before it pushes, and after [m]; a longer one
     needs more room behind the object."""
@@ -117,7 +114,7 @@ def push_goals(state: MotionState, step: Push) -> list[Float[np.ndarray, "3"]]:
             if step.predicate.holds(X):
                 goals.append(length * ahead)
                 break
-    return sorted(goals, key=lambda g: float(np.linalg.norm(g)))[: search.max_goals]
+    return sorted(goals, key=lambda g: float(np.linalg.norm(g)))
 
 
 def _contacts(

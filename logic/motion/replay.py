@@ -53,11 +53,9 @@ class ReplayDrive:
     some grams that begins to press passes through a thin handle within one time
     step."""
     pause: float = 0.4
-    """Time in which the robot rests after fingers close, and around their opening [s].
-    With less, the hand moves before they hold or have let go."""
-    settling_time: float = 0.5
-    """Time after the motion in which objects come to rest [s]. With less, those that
-    still swing or roll at its end are judged too early."""
+    """Time in which the robot rests after fingers close, around their opening, and at
+    the end [s]. With less, the hand moves before they hold or have let go, and objects
+    that still swing at the end are judged too early."""
     door_damping: float = 2.0
     """Damping of doors and drawers [N s/m, N m s/rad]. With less they swing on when the
     hand lets go; with more, it must pull harder."""
@@ -173,7 +171,7 @@ def _moments(plan: MotionPlan, slowness: float) -> Iterator[_Moment]:
         if segment.name in ("close", "open"):
             yield from rest(REPLAY_DRIVE.pause)
         if k == len(plan.segments) - 1:
-            yield from rest(REPLAY_DRIVE.settling_time)
+            yield from rest(REPLAY_DRIVE.pause)
         yield _Moment(q, still, gripping, ends_segment=True)
 
 

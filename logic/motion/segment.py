@@ -30,10 +30,8 @@ class PathSearch:
     longer to find."""
     starts: int = 4
     """Number of starts; all but the first take detours that a planner finds. More of
-    them find paths more often, and take longer."""
-    until_starts: int = 8
-    """Number of starts of the search for a configuration in which a predicate holds;
-    more find one more often, and take longer where there is none."""
+    them find paths more often, and take longer. It is also that of the search for a
+    configuration in which a predicate holds."""
 
 
 PATH_SEARCH = PathSearch()
