@@ -174,7 +174,7 @@ def measured(problems: Problems) -> str:
     figures = [o.figure for o in outcomes if np.isfinite(o.figure)]
     success = 100 * float(np.mean(successes))
     figure = f"{np.mean(figures):.3g}" if figures else "—"
-    return f"{success:.0f} %, {seconds:.1f} s, {figure}"
+    return f"{success:.3g} %, {seconds:.1f} s, {figure}"
 
 
 def rows(sweep: Sweep) -> Iterator[list[str]]:

@@ -340,6 +340,10 @@ def rates_judged() -> list[Outcome]:
         outcomes.append(Outcome(jumps == (kind == "straight")))
         for decimals in (None, 3, 5, 8):
             judge(right if decimals is None else rounded(right, decimals), True)
+    shaken = rate_files.sampled("smooth", 100)
+    shaken.path[:, 1] += 0.05 * np.sin(0.2 * np.arange(len(shaken.path)))
+    rates = RatesByPositions.of(shaken, C)
+    outcomes.append(Outcome(rates is not None and not rates.has_jumps))
     for seed, kind, rate in product(range(6), RANDOM_KINDS, (25, 60, 125, 500)):
         path = random_file(seed, kind, rate)
         judge(path, True)

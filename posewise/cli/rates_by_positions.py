@@ -34,6 +34,8 @@ class RateTolerances:
     fewer, sudden changes are told."""
     small_part: float = 0.05
     """Part of a coordinate's largest acceleration up to which others are small."""
+    still_part: float = 1e-3
+    """Part of the largest acceleration up to which that of a coordinate is rounding."""
     few_part: float = 0.1
     """Part of rows, or of a change of velocity, that is no sign of jumps. In our files
     it is at most 0.014 on rounded paths, and at least 0.25 on straight ones."""
@@ -143,7 +145,9 @@ class RatesByPositions:
     def _told(self) -> Bool[np.ndarray, "steps nq"]:
         """Steps of coordinates in which accelerations are not small."""
         size = np.nan_to_num(np.abs(self._changes))
-        return size > RATE_TOLERANCES.small_part * size.max(0)
+        largest = size.max(0)
+        is_large = size > RATE_TOLERANCES.small_part * largest
+        return is_large & (largest > RATE_TOLERANCES.still_part * largest.max())
 
     @cached_property
     def _stands(self) -> Bool[np.ndarray, "steps nq"]:
