@@ -39,10 +39,10 @@ from .motion_scenes import add_mobile_base, door_scene, drawer_scene, table_scen
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "tests"))
 
-from helpers import rate_files  # noqa: E402
+from face import rate_files  # noqa: E402
+from face.rate_files import rounded  # noqa: E402
 from helpers import relaxed_scenes as scenes  # noqa: E402
 from helpers.gantry import add_gantry, gantry_world  # noqa: E402
-from helpers.rate_files import rounded  # noqa: E402
 
 replays = sys.modules["posewise.logic.motion.replay"]
 
@@ -194,9 +194,9 @@ def play_with(plan: MotionPlan, ends: list[SegmentEnd], force: float | None) -> 
     drive = replays.REPLAY_DRIVE
     record = replays.replay_doubts
 
-    def recorded(plan: MotionPlan, made: list[SegmentEnd]) -> Iterator[str]:
-        ends.extend(made)
-        return record(plan, made)
+    def recorded(plan: MotionPlan, segment_ends: list[SegmentEnd]) -> Iterator[str]:
+        ends.extend(segment_ends)
+        return record(plan, segment_ends)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ProblemWarning)
@@ -234,8 +234,8 @@ def told_stable() -> list[Outcome]:
     for name in scenes.RESTING:
         place = f"rest {name}", resting(name)
         truth = scenes.judged(*place, predicate, STACK_STATES)
-        told = scenes.violations(*place, predicate, STACK_STATES) <= 0
-        for is_stable, is_told in zip(truth, told, strict=True):
+        is_below = scenes.violations(*place, predicate, STACK_STATES) <= 0
+        for is_stable, is_told in zip(truth, is_below, strict=True):
             success = bool(is_told) if is_stable else None
             outcomes.append(Outcome(success, 100.0 * (is_told and not is_stable)))
     return outcomes

@@ -18,7 +18,7 @@ def sweeps(benchmarks_folder):
 
 def choices() -> set[str]:
     """Fields, as `Class.field`, of all classes whose docstring names the page."""
-    found = set()
+    names = set()
     for file in house.product_files():
         for node in house.parse(file).body:
             if isinstance(node, ast.ClassDef):
@@ -26,8 +26,8 @@ def choices() -> set[str]:
                     names = (
                         x.target for x in node.body if isinstance(x, ast.AnnAssign)
                     )
-                    found |= {f"{node.name}.{ast.unparse(name)}" for name in names}
-    return found
+                    names |= {f"{node.name}.{ast.unparse(name)}" for name in names}
+    return names
 
 
 def varied(sweeps) -> list[str]:

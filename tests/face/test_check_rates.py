@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers.rate_files import CHANGES, KINDS, RATES, rounded, sampled, world
+from face.rate_files import CHANGES, KINDS, RATES, rounded, sampled, world
 
 from posewise.cli.problem_file import make_path_problem, read_problem
 from posewise.cli.rate_checks import check_rates
