@@ -21,12 +21,11 @@ def choices() -> set[str]:
     names = set()
     for file in house.product_files():
         for node in house.parse(file).body:
-            if isinstance(node, ast.ClassDef):
-                if PAGE.name in (ast.get_docstring(node) or ""):
-                    names = (
-                        x.target for x in node.body if isinstance(x, ast.AnnAssign)
-                    )
-                    names |= {f"{node.name}.{ast.unparse(name)}" for name in names}
+            if not isinstance(node, ast.ClassDef):
+                continue
+            if PAGE.name in (ast.get_docstring(node) or ""):
+                lines = [x for x in node.body if isinstance(x, ast.AnnAssign)]
+                names |= {f"{node.name}.{ast.unparse(x.target)}" for x in lines}
     return names
 
 
