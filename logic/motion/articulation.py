@@ -1,7 +1,7 @@
 """Opening and closing: a hand holds a door or drawer while its joint moves."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -19,7 +19,7 @@ from ..geometry.frame_groups import find_object
 from ..predicates import joint_openness
 from .course import HandCourse
 from .feasibility import why_no_grasp
-from .grasp import Grasp
+from .grasp import GRASP_SAMPLING, Grasp
 from .grasps import find_grasps
 from .hand import SLIDING, Hand
 from .keyframes import Keyframe, solve_keyframes
@@ -39,17 +39,23 @@ from .reach_grasp import grasp_keyframes, grasp_legs, release_legs
 from .segment import Leg, solve_segment
 from .step_types import Close, Open
 
-OPENINGS = (0.9, 0.7, 0.5, 0.3)
-"""Fractions of a joint's range to which it is opened, tried in this order."""
-MAX_GRASPS = 24
-"""Number of grasps of a door for which configurations are searched; more find one that
-the hand can follow more often, and take longer."""
-SWEEP_SAMPLES = 13
-"""Number of values of a joint at which the parts of an object may not overlap; between
-fewer of them thin parts pass through each other unnoticed."""
-MAX_GRASP_TRIES = 3
-"""Number of configurations that are tried for each opening; more open it more often,
-and take longer where none does."""
+
+@dataclass(frozen=True, slots=True)
+class OpeningSearch:
+    """Choices of the search for ways to open, varied in docs/evidence.md."""
+
+    fractions: tuple[float, ...] = (0.9, 0.7, 0.5, 0.3)
+    """Fractions of a joint's range to which it is opened, tried in this order; a door
+    that is opened more gives more room."""
+    sweep_samples: int = 13
+    """Number of values of a joint at which the parts of an object may not overlap;
+    between fewer of them thin parts pass through each other unnoticed."""
+    max_tries: int = 3
+    """Number of configurations that are tried for each opening; more open it more
+    often, and take longer where none does."""
+
+
+OPENING_SEARCH = OpeningSearch()
 
 
 def moving_joints(C: Config, step: Open | Close) -> list[OpeningJoint]:
@@ -87,10 +93,11 @@ def move_joint(
     if not hands:
         yield Blocked("No hand is free.")
         return
-    fractions = OPENINGS if isinstance(step, Open) else (0.0,)
+    fractions = OPENING_SEARCH.fractions if isinstance(step, Open) else (0.0,)
     for joint, hand in product(joints, hands):
         link = moved_link(state.world, joint.name)
-        grasps = find_grasps(state.world, step.obj, hand, MAX_GRASPS, part=link)
+        most = GRASP_SAMPLING.max_grasps
+        grasps = find_grasps(state.world, step.obj, hand, most, part=link)
         if not grasps:
             yield Blocked(why_no_grasp(state.world, step.obj, [hand], link))
             continue
@@ -105,7 +112,7 @@ def move_joint(
             ends = _end_keyframes(state, hand, link, grasped, joint.name, value, seed)
             if grasped and not ends:
                 yield Blocked(f"The hand cannot follow {link!r} to {value:.2f}.")
-            for begin, grasp, end in ends[:MAX_GRASP_TRIES]:
+            for begin, grasp, end in ends[: OPENING_SEARCH.max_tries]:
                 try:
                     yield _move(
                         state,
@@ -232,7 +239,7 @@ def _why_stuck(C: Config, obj: FrameName, joint: str, value: float) -> str:
     if not solid:
         return ""
     first, depth = float(C.joints.value(joint)[0]), []
-    for q in np.linspace(first, value, SWEEP_SAMPLES):
+    for q in np.linspace(first, value, OPENING_SEARCH.sweep_samples):
         X.set_joint(joint, q)
         contacts = X.contacts(np.array(solid), 0.0).values()
         depth.append(max((-contact.distance for contact in contacts), default=0.0))

@@ -30,18 +30,33 @@ from posewise.robots.kinematics.transforms import (
 
 COURSE_FRAME = "frame of the course of a hand"
 """Name of the frame on the hand."""
-POSITION_SCALE = 30.0
-"""Scale of the rows of position [1/m]; with a larger one a hand comes off its course
-less, and paths are harder to solve."""
-ROTATION_SCALE = 10.0
-"""Scale of the rows of directions [1]; a larger one lets a hand tilt less."""
-LIMIT_TOLERANCE = 1e-3
-"""Amount by which a hand may be beyond the limits of its course [m or rad]:
-configurations at their ends are no more exact. Larger values press a door against its
-stop."""
-GRASP_DISTANCE = 0.1
-"""Distance from the link of a hand to what it holds [m], by which a tilt counts; with a
-larger one hands may tilt less."""
+
+
+@dataclass(frozen=True, slots=True)
+class CourseRows:
+    """Choices of the rows of courses and of their check, varied in docs/evidence.md."""
+
+    position_scale: float = 30.0
+    """Scale of the rows of position [1/m]; with a larger one a hand comes off its
+    course less, and paths are harder to solve."""
+    rotation_scale: float = 10.0
+    """Scale of the rows of directions [1]; a larger one lets a hand tilt less."""
+    limit_tolerance: float = 1e-3
+    """Amount by which a hand may be beyond the limits of its course [m or rad]:
+    configurations at their ends are no more exact. Larger values press a door against
+    its stop."""
+    grasp_distance: float = 0.1
+    """Distance from the link of a hand to what it holds [m], by which a tilt counts;
+    with a larger one hands may tilt less."""
+    max_deviation: float = 5e-3
+    """Distance that a hand may come off its course between slices [m]: fingers give way
+    as far. With more, it loses a handle."""
+    places_per_step: int = 4
+    """Number of places from slice to slice at which that is measured; more take
+    longer."""
+
+
+COURSE_ROWS = CourseRows()
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +97,7 @@ class HandCourse:
             expected[:3] += progress * self.axis
         tilt = quat_log(quat_multiply(after[3:], quat_conjugate(expected[3:])))
         off = np.linalg.norm(after[:3] - expected[:3])
-        return float(off + GRASP_DISTANCE * np.linalg.norm(tilt))
+        return float(off + COURSE_ROWS.grasp_distance * np.linalg.norm(tilt))
 
     def frame_pose(self) -> Float[np.ndarray, "7"]:
         """Return the world pose, at the start, of a frame with z along the axis."""
@@ -121,9 +136,9 @@ def follow_course(komo: KOMO, course: HandCourse | None) -> None:
             across = across - np.outer(course.axis, course.axis)
             aside = np.eye(3)
     for symbol, scale, target in (
-        (FS.position, POSITION_SCALE * across, pose[:3]),
-        (FS.vectorZ, ROTATION_SCALE * along, R[:, 2]),
-        (FS.vectorX, ROTATION_SCALE * aside, R[:, 0]),
+        (FS.position, COURSE_ROWS.position_scale * across, pose[:3]),
+        (FS.vectorZ, COURSE_ROWS.rotation_scale * along, R[:, 2]),
+        (FS.vectorX, COURSE_ROWS.rotation_scale * aside, R[:, 0]),
     ):
         komo.add_objective(
             None, symbol, [COURSE_FRAME], OT.eq, scale=scale, target=target
@@ -154,12 +169,12 @@ def _limit_rows(
         if is_turn or not np.isfinite(limit):
             yield FS.position, nothing, anywhere
             continue
-        end = pose[:3] + (limit + side * LIMIT_TOLERANCE) * R[:, 2]
-        yield FS.position, side * POSITION_SCALE * R[None, :, 2], end
-    half = (limits[1] - limits[0]) / 2 + LIMIT_TOLERANCE
+        end = pose[:3] + (limit + side * COURSE_ROWS.limit_tolerance) * R[:, 2]
+        yield FS.position, side * COURSE_ROWS.position_scale * R[None, :, 2], end
+    half = (limits[1] - limits[0]) / 2 + COURSE_ROWS.limit_tolerance
     if not is_turn or not half < np.pi:
         yield FS.vectorX, nothing, anywhere
         return
     angle = sum(limits) / 2
     middle = np.cos(angle) * R[:, 0] + np.sin(angle) * R[:, 1]
-    yield FS.vectorX, -ROTATION_SCALE * middle[None], np.cos(half) * middle
+    yield FS.vectorX, -COURSE_ROWS.rotation_scale * middle[None], np.cos(half) * middle

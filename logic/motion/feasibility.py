@@ -14,7 +14,8 @@ from posewise.robots.typing import FrameName
 
 from ..geometry.frame_groups import bounding_box, find_object
 from ..geometry.messages import length
-from .grasps import CLEARANCE, least_width
+from .grasp import GRASP_SAMPLING
+from .grasps import least_width
 from .hand import Hand
 from .robot import Robot
 
@@ -30,14 +31,14 @@ def why_no_grasp(
         hands: for which `find_grasps` finds none.
         part: frame by which it is to be held; None: any.
     """
-    what = repr(obj if part is None else part)
+    what, clearance = repr(obj if part is None else part), GRASP_SAMPLING.clearance
     reasons = []
     for hand in hands:
         width = least_width(C, obj, hand, part=part)
-        if np.isfinite(width) and width + 2 * CLEARANCE > hand.max_width:
+        if np.isfinite(width) and width + 2 * clearance > hand.max_width:
             reasons.append(
                 f"{hand.link!r} opens {length(hand.max_width)} and needs"
-                f" {length(CLEARANCE)} on each side, but where fingers could hold"
+                f" {length(clearance)} on each side, but where fingers could hold"
                 f" {what} it is at least {length(width)} wide"
             )
     if len(reasons) == len(hands):

@@ -1,6 +1,7 @@
 """Poses of an object in which predicates hold, to put it down there."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice, product
 
@@ -21,24 +22,29 @@ from ..geometry.frame_groups import are_within_at, find_object
 from ..planning.dnf_search import branches, object_names
 from ..predicates.support import OnTopOf
 
-SAMPLING_ROUNDS = 3
-"""Number of times that surfaces are sampled, in all orientations; the first that finds
-poses is the last, and after more of them fewer placements have to be optimised."""
-MAX_GOAL_POSES = 32
-"""Number of poses that are kept, spread out. With fewer a hand fits at none of them now
-and then, with more each grasp is checked longer."""
-TURN_DISTANCE = 0.1
-"""Distance that counts as much as a turn by half when poses are spread out [m]; with a
-larger one they differ more in orientation, and less in position."""
-MAX_BRANCHES = 4
-"""Number of alternatives of a formula that are tried; more take longer where none can
-hold."""
-EDGE_DISTANCE = 0.015
-"""Least distance of a centre of mass from the edge of what is below it [m]; nearer ones
-are taken only where there are no others."""
-PLACEMENT_STARTS = 24
-"""Number of starts of an optimised placement; more find rare poses more often, and take
-longer."""
+
+@dataclass(frozen=True, slots=True)
+class GoalPoseSampling:
+    """Choices of the search for places of objects, varied in docs/evidence.md."""
+
+    max_poses: int = 32
+    """Number of poses that are kept, spread out. With fewer a hand fits at none of them
+    now and then, with more each grasp is checked longer."""
+    turn_distance: float = 0.1
+    """Distance that counts as much as a turn by half when poses are spread out [m];
+    with a larger one they differ more in orientation, and less in position."""
+    max_branches: int = 4
+    """Number of alternatives of a formula that are tried; more take longer where none
+    can hold."""
+    edge_distance: float = 0.015
+    """Least distance of a centre of mass from the edge of what is below it [m]; nearer
+    ones are taken only where there are no others."""
+    placement_starts: int = 24
+    """Number of starts of an optimised placement; more find rare poses more often, and
+    take longer."""
+
+
+GOAL_POSE_SAMPLING = GoalPoseSampling()
 
 
 def find_goal_poses(
@@ -58,21 +64,20 @@ def find_goal_poses(
     """
     world = C.copy()
     holds = partial(_holds_at, C, obj, predicate)
-    chosen = islice(branches(predicate, C), MAX_BRANCHES)
+    chosen = islice(branches(predicate, C), GOAL_POSE_SAMPLING.max_branches)
     # Places at an edge hold by the rules, but tip over when they are touched.
     for branch, is_steady in product(list(chosen), (True, False)):
         literals = [p for p in branch.literals if obj in object_names(p)]
-        for k in range(SAMPLING_ROUNDS):
-            candidates = PlacementCandidates(world, obj, (), (robot,))
-            rng = np.random.default_rng(seed + k)
-            poses = np.array([*candidates.poses(literals, rng, False)]).reshape(-1, 7)
-            if is_steady and len(poses):
-                poses = poses[_are_steady(C, obj, poses, literals)]
-            # Most of those that are no good as starts do not hold.
-            is_likely = admits_poses(predicate, C, obj, poses)
-            for likely in (poses[is_likely], poses[~is_likely]):
-                if places := _spread(likely, holds):
-                    return places
+        candidates = PlacementCandidates(world, obj, (), (robot,))
+        rng = np.random.default_rng(seed)
+        poses = np.array([*candidates.poses(literals, rng, False)]).reshape(-1, 7)
+        if is_steady and len(poses):
+            poses = poses[_are_steady(C, obj, poses, literals)]
+        # Most of those that are no good as starts do not hold.
+        is_likely = admits_poses(predicate, C, obj, poses)
+        for likely in (poses[is_likely], poses[~is_likely]):
+            if places := _spread(likely, holds):
+                return places
     return list(_optimised(C, obj, predicate, seed))
 
 
@@ -87,13 +92,14 @@ def _spread(
     chosen: list[Float[np.ndarray, "7"]] = []
     # Of each pose from the chosen ones; below 0 once it was tried.
     distance = np.full(len(poses), np.inf)
-    while len(chosen) < MAX_GOAL_POSES and (distance >= 0).any():
+    while len(chosen) < GOAL_POSE_SAMPLING.max_poses and (distance >= 0).any():
         k = int(distance.argmax())
         distance[k] = -1.0
         if holds(poses[k]):
             chosen.append(poses[k])
             turned = 1 - np.abs(quaternions @ quaternions[k])
-            away = np.linalg.norm(points - points[k], axis=1) + TURN_DISTANCE * turned
+            away = np.linalg.norm(points - points[k], axis=1)
+            away += GOAL_POSE_SAMPLING.turn_distance * turned
             distance = np.minimum(distance, away)
     return chosen
 
@@ -115,7 +121,8 @@ def _are_steady(
     """Return at which poses an object stays on what it stands on, moved a little."""
     others = {n for p in literals for n in object_names(p)} - {obj}
     shifts = np.zeros((4, 7))
-    shifts[:, :2] = EDGE_DISTANCE * np.array([(1, 0), (-1, 0), (0, 1), (0, -1)])
+    sides = np.array([(1, 0), (-1, 0), (0, 1), (0, -1)])
+    shifts[:, :2] = GOAL_POSE_SAMPLING.edge_distance * sides
     steady = np.ones(len(poses), bool)
     for other in others:
         steady &= ~_stands_on(C, obj, other, poses) | np.all(
@@ -139,8 +146,9 @@ def _optimised(
 ) -> Iterator[Float[np.ndarray, "7"]]:
     """Yield poses that the solver finds, in any orientation."""
     try:
+        starts = GOAL_POSE_SAMPLING.placement_starts
         placements = solve_placement(
-            C, [predicate], [obj], starts=PLACEMENT_STARTS, seed=seed, progress=False
+            C, [predicate], [obj], starts=starts, seed=seed, progress=False
         )
     except PredicateError:
         return

@@ -6,6 +6,27 @@ import numpy as np
 from jaxtyping import Float
 
 
+@dataclass(frozen=True, slots=True)
+class GraspSampling:
+    """Choices of the search for grasps, varied in docs/evidence.md."""
+
+    pad_depth: float = 0.01
+    """Distance from the ends of the fingers to where they hold an object [m]. With less
+    an object may slip out, with more thin ones cannot be taken from a surface."""
+    clearance: float = 4e-3
+    """Gap between each open finger and the object [m]. With less, solvers find no way
+    in; with more, wide objects do not fit."""
+    batch_size: int = 64
+    """Number of grasps whose hand is checked at a time; more check some that are not
+    needed, fewer take more calls."""
+    max_grasps: int = 32
+    """Number of grasps for which configurations are searched; more find one more often
+    among obstacles, and take longer."""
+
+
+GRASP_SAMPLING = GraspSampling()
+
+
 @dataclass(frozen=True, eq=False)
 class Grasp:
     """A pose in which a parallel gripper closes on an object.

@@ -26,15 +26,8 @@ from ..geometry.frame_groups import (
     subtree_group,
 )
 from ..geometry.pad_contacts import pad_contacts
-from .grasp import Grasp
+from .grasp import GRASP_SAMPLING, Grasp
 from .hand import Hand
-
-CLEARANCE = 4e-3
-"""Gap between each open finger and the object [m]. With less, solvers find no way in;
-with more, wide objects do not fit."""
-BATCH_SIZE = 64
-"""Number of grasps whose hand is checked at a time (count); more check some that are
-not needed, fewer take more calls."""
 
 
 def find_grasps(
@@ -63,13 +56,14 @@ def find_grasps(
     group = whole if part is None else subtree_group(C, part)
     R_root, p_root = group.pose(group.frames[0])
     com = (centre_of_mass(group) - p_root) @ R_root
-    contacts = pad_contacts(group, hand.finger_length, hand.max_width - 2 * CLEARANCE)
+    room = 2 * GRASP_SAMPLING.clearance
+    contacts = pad_contacts(group, hand.finger_length, hand.max_width - room)
     score = 1 / (1 + np.linalg.norm(contacts.middle - com, axis=1))
     poses = np.concatenate([contacts.middle, matrix_to_quat(contacts.R)], 1)
     chosen: list[int] = []
     candidates = _sides_in_turn(poses, score)
-    for first in range(0, len(candidates), BATCH_SIZE):
-        rows = candidates[first : first + BATCH_SIZE]
+    for first in range(0, len(candidates), GRASP_SAMPLING.batch_size):
+        rows = candidates[first : first + GRASP_SAMPLING.batch_size]
         free = _are_free(C, hand, group, whole, poses[rows], contacts.width[rows])
         chosen += [k for k, is_free in zip(rows, free, strict=True) if is_free]
         if len(chosen) >= limit:
@@ -141,7 +135,8 @@ def _are_free(
     X.joints.select([hand.joint])
     below = subtree_indices(X.tree, X.index(hand.link))
     frames = [i for i in sorted(below) if has_collision_shape(X, i)]
-    openings = [[hand.joint_value(width + 2 * CLEARANCE)] for width in widths]
+    clearance = GRASP_SAMPLING.clearance
+    openings = [[hand.joint_value(width + 2 * clearance)] for width in widths]
     R, p = X.forward_pass(np.array(openings)).frames
     # From the world, in which the hand is where it is now, to the object.
     moves = pose_multiply(poses, pose_inverse(hand.pose(X)))
@@ -150,8 +145,8 @@ def _are_free(
     p_hand = (R_move @ p[:, frames, :, None])[..., 0] + moves[:, None, :3]
     others = [(C.frames[i], *group.pose_in_root(i)) for i in whole.collision_frames]
     parts = [X.frames[i] for i in frames]
-    distance = distances_at_poses(parts, R_hand, p_hand, others, CLEARANCE / 4)
-    return distance > CLEARANCE / 4
+    distance = distances_at_poses(parts, R_hand, p_hand, others, clearance / 4)
+    return distance > clearance / 4
 
 
 def _description(width: float, R: Float[np.ndarray, "3 3"]) -> str:

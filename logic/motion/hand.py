@@ -18,9 +18,8 @@ from posewise.robots.kinematics.transforms import (
 )
 from posewise.robots.world.mimic_joints import resolve_mimics
 
-PAD_DEPTH = 0.01
-"""Distance from the ends of the fingers to where they hold an object [m]. With less an
-object may slip out, with more thin objects cannot be taken from a surface."""
+from .grasp import GRASP_SAMPLING
+
 SLIDING = ("prismatic", "transX", "transY", "transZ")
 """Types of the joints of parallel fingers."""
 
@@ -100,7 +99,7 @@ def _hand(C: Config, palm: int, fingers: Sequence[int]) -> Hand:
     tips = min(float((p @ ahead).max()) for p in points)
     palm_points = _own_points(X, palm, fingers, X_palm_world)
     front = float((palm_points @ ahead).max()) if len(palm_points) else 0.0
-    depth = tips - min(PAD_DEPTH, (tips - front) / 2)
+    depth = tips - min(GRASP_SAMPLING.pad_depth, (tips - front) / 2)
     R = np.stack([closing, np.cross(-ahead, closing), -ahead], -1)
     origin = middle + ahead * (depth - ahead @ middle)
     return Hand(

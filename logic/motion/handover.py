@@ -1,6 +1,7 @@
 """Handing an object from one hand to another."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
@@ -8,6 +9,7 @@ from jaxtyping import Float
 from posewise.robots.kinematics.transforms import pose_inverse, pose_multiply
 
 from .feasibility import why_no_grasp
+from .grasp import GRASP_SAMPLING
 from .grasps import find_grasps
 from .hand import Hand
 from .keyframes import solve_keyframes
@@ -19,15 +21,20 @@ from .reach_grasp import grasp_keyframes, grasp_legs, release_legs
 from .segment import Leg
 from .step_types import Handover
 
-MAX_GRASPS = 48
-"""Number of grasps of the other hand for which configurations are searched; more find
-one beside the first hand more often, and take longer."""
-NUM_MEETINGS = 6
-"""Number of places between both hands that are tried; more of them take longer where
-none works."""
-MAX_MEETING_OFFSET = 0.12
-"""Largest distance of these places from the middle, along each axis [m]; farther ones
-are out of reach of a hand more often."""
+
+@dataclass(frozen=True, slots=True)
+class MeetingSampling:
+    """Choices of the search for places of handovers, varied in docs/evidence.md."""
+
+    count: int = 6
+    """Number of places between both hands that are tried; more of them take longer
+    where none works."""
+    max_offset: float = 0.12
+    """Largest distance of these places from the middle, along each axis [m]; farther
+    ones are out of reach of a hand more often."""
+
+
+MEETING_SAMPLING = MeetingSampling()
 
 
 def handover(
@@ -63,8 +70,8 @@ def _meetings(
     """Yield world poses of the object between two hands."""
     C, rng = state.world, np.random.default_rng(seed)
     middle = (C.pose(giver.link) + C.pose(taker.link))[:3] / 2
-    for k in range(NUM_MEETINGS):
-        spread = MAX_MEETING_OFFSET if k else 0.0
+    for k in range(MEETING_SAMPLING.count):
+        spread = MEETING_SAMPLING.max_offset if k else 0.0
         offset = rng.uniform(-spread, spread, 3)
         yield np.concatenate([middle + offset, C.pose(step.obj)[3:]])
 
@@ -96,7 +103,7 @@ def _hand_over_at(
         raise Blocked(f"The hand cannot bring {obj!r} to the other one.")
     ready = state.at(presented.q)
     of_giver = [*robot.arm(taker, of_others=True), *robot.base_joints]
-    grasps = find_grasps(ready.world, obj, taker, MAX_GRASPS)
+    grasps = find_grasps(ready.world, obj, taker, GRASP_SAMPLING.max_grasps)
     if not grasps:
         raise Blocked(why_no_grasp(ready.world, obj, [taker]))
     keyframes = grasp_keyframes(ready, taker, obj, grasps, seed, of_giver)

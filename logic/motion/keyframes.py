@@ -27,27 +27,35 @@ TouchingPairs: TypeAlias = tuple[tuple[FrameName, FrameName], ...]
 MARGIN = 5e-3
 """Least distance of all other pairs on paths [m]; with a larger one hands find less
 room in narrow places."""
-KEYFRAME_MARGIN = 7e-3
-"""The same in keyframes [m], so that the paths between them have room."""
 SELF_MARGIN = 1e-3
 """Least distance of the robot's own links [m]; with a larger one arms can be folded
 less."""
-POSITION_SCALE = 100.0
-"""Scale of the rows of position, so that objects are put down within 0.01 mm [1/m]."""
-ROTATION_SCALE = 30.0
-"""Scale of the rows of orientation [1]; with a larger one hands are turned less at the
-end of a solve."""
-BATCH_SIZE = 16
-"""Number of problems that are solved at a time, the last one repeated: another number
-would compile another program. A larger one wastes more where few are left."""
-MAX_ITERATIONS = 80
-"""Number of steps after which a start is given up (count). Few need more than 30."""
-FIXED_SCALE = 100.0
-"""Scale of the rows of joints that stay [1/rad, 1/m]; with a larger one they move less
-within the solver's tolerance."""
-CHANGE_SCALE = 0.3
-"""Scale of the cost of the way from the configuration before [1/rad, 1/m]; a larger one
-keeps configurations nearer to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyframeSearch:
+    """Choices of the search for keyframes, varied in docs/evidence.md."""
+
+    margin: float = 7e-3
+    """Least distance of all pairs but those of the robot's own links [m]: more than on
+    paths, so that the paths between keyframes have room."""
+    position_scale: float = 100.0
+    """Scale of the rows of position, so that objects are put down within 0.01 mm, and
+    of joints that stay [1/m, 1/rad]; with a smaller one they move more."""
+    rotation_scale: float = 30.0
+    """Scale of the rows of orientation [1]; with a larger one hands are turned less at
+    the end of a solve."""
+    change_scale: float = 0.3
+    """Scale of the cost of the way from the configuration before [1/rad, 1/m]; a larger
+    one keeps configurations nearer to it."""
+    batch_size: int = 16
+    """Number of problems that are solved at a time, the last one repeated: another
+    number would compile another program. A larger one wastes more where few remain."""
+    max_iterations: int = 80
+    """Number of steps after which a start is given up. Few need more than 30."""
+
+
+KEYFRAME_SEARCH = KeyframeSearch()
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +89,7 @@ def solve_keyframes(
         touching: pairs that may touch.
         fixed: names of further joints that stay as in the start.
     """
+    search = KEYFRAME_SEARCH
     keyframes: list[Keyframe | None] = [None] * len(poses)
     first, goals = np.array(starts).reshape(-1, X.nq), np.array(poses).reshape(-1, 7)
     # Most poses are no good for the hand alone.
@@ -92,38 +101,40 @@ def solve_keyframes(
         return keyframes
     komo = KOMO(X)
     position = komo.add_objective(
-        None, FS.position, [link], OT.eq, scale=POSITION_SCALE
+        None, FS.position, [link], OT.eq, scale=search.position_scale
     )
     axes = [
-        komo.add_objective(None, symbol, [link], OT.eq, scale=ROTATION_SCALE)
+        komo.add_objective(None, symbol, [link], OT.eq, scale=search.rotation_scale)
         for symbol in (FS.vectorX, FS.vectorY, FS.vectorZ)
     ]
     joints = list(robot.joints)
-    change = komo.add_objective(None, FS.qItself, joints, OT.sos, scale=CHANGE_SCALE)
+    change = komo.add_objective(
+        None, FS.qItself, joints, OT.sos, scale=search.change_scale
+    )
     # Which joints stay is data, so that one program serves.
     fingers = [hand.joint for hand in robot.hands]
     stays = np.isin(np.arange(X.nq), X.joints.coordinates([*fingers, *fixed]))
     stay = komo.add_objective(
-        None, FS.qItself, joints, OT.eq, scale=np.where(stays, FIXED_SCALE, 0.0)
+        None, FS.qItself, joints, OT.eq, scale=search.position_scale * stays
     )
     komo.avoid_collisions(
-        KEYFRAME_MARGIN, SELF_MARGIN, allow=[(a, b, None) for a, b in touching]
+        search.margin, SELF_MARGIN, allow=[(a, b, None) for a, b in touching]
     )
     R = quat_to_matrix(goals[:, 3:])
     targets = {position: goals[:, :3], change: first, stay: first}
     targets |= {axis: R[:, :, k] for k, axis in enumerate(axes)}
-    for k in range(0, len(free), BATCH_SIZE):
-        rows = np.minimum(np.arange(k, k + BATCH_SIZE), len(free) - 1)
+    for k in range(0, len(free), search.batch_size):
+        rows = np.minimum(np.arange(k, k + search.batch_size), len(free) - 1)
         solutions = komo.solve_batch(
             {objective: target[rows] for objective, target in targets.items()},
             initial_paths=list(first[rows]),
             progress=False,
-            max_iterations=MAX_ITERATIONS,
+            max_iterations=search.max_iterations,
         )
         pass_on_stop(solutions)
         # The last rows repeat one.
         for row, s in zip(
-            range(k, min(k + BATCH_SIZE, len(free))), solutions, strict=False
+            range(k, min(k + search.batch_size, len(free))), solutions, strict=False
         ):
             if s.feasible:
                 cost = float(((s.q - first[row]) ** 2).sum())
@@ -135,6 +146,6 @@ def _accepted(
     X: Config, pairs: Int[np.ndarray, "n 2"], touching: TouchingPairs
 ) -> Float[np.ndarray, " n"]:
     """Return the distance that each pair has in keyframes at least [m]."""
-    avoidance = CollisionAvoidance(KEYFRAME_MARGIN, SELF_MARGIN)
+    avoidance = CollisionAvoidance(KEYFRAME_SEARCH.margin, SELF_MARGIN)
     names = frozenset(frozenset(pair) for pair in touching)
     return accepted_distances(avoidance.required(X, pairs, names))

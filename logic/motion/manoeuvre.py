@@ -1,6 +1,7 @@
 """Sequences of keyframes and of the paths between them, for one step."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
@@ -9,30 +10,48 @@ from posewise.robots.config import Config
 from posewise.robots.kinematics.transforms import quat_to_matrix
 from posewise.robots.simulation.inertia import rigid_group
 
-from .course import HandCourse
+from .course import COURSE_ROWS, HandCourse
 from .hand import Hand
 from .keyframes import Keyframe, TouchingPairs, solve_keyframes
 from .motion_state import MotionState, moved
 from .segment import Leg, MotionSegment, course_deviation, solve_segment
 
-NUM_STANDS = 3
-"""Number of places of a mobile base that are tried for each pose of a hand; more
-reach it around more obstacles, and take longer."""
-SPREAD_ANGLE = 0.6
-"""Angle about the hand between these places [rad]; with a larger one they differ more,
-and more of them are behind what the hand is to reach."""
-APPROACHES = (0.1, 0.05)
-"""Ways of the hand towards an object, and back, tried in this order [m]."""
-MIN_ROOM = 1e-3
-"""Least distance of open fingers from what they come to or leave [m]; with less, they
-rub it where they follow their path inexactly."""
-LIFT_HEIGHT = 0.05
-"""Height to which an object is lifted before it is carried [m]; a larger one clears
-more of what stands beside it, and fails more often below shelves."""
 
-MAX_DEVIATION = 5e-3
-"""Distance that a hand may come off its course between slices [m]: fingers give way as
-far. With more, it loses a handle."""
+@dataclass(frozen=True, slots=True)
+class StandSampling:
+    """Choices of the search for places of mobile bases, varied in docs/evidence.md."""
+
+    count: int = 3
+    """Number of places of a mobile base that are tried for each pose of a hand; more
+    reach it around more obstacles, and take longer."""
+    spread_angle: float = 0.6
+    """Angle about the hand between these places [rad]; with a larger one they differ
+    more, and more of them are behind what the hand is to reach."""
+    min_reach: float = 0.4
+    """Least distance of the hand ahead of the base [m]; a shorter one folds the arm."""
+    max_reach: float = 0.8
+    """Largest such distance [m]; a longer one stretches the arm."""
+
+
+STAND_SAMPLING = StandSampling()
+
+
+@dataclass(frozen=True, slots=True)
+class HandRoom:
+    """Distances of hands that come and go, varied in docs/evidence.md."""
+
+    approaches: tuple[float, ...] = (0.1, 0.05)
+    """Ways of the hand towards an object, and back, tried in this order [m]; longer
+    ones need more room."""
+    lift_height: float = 0.05
+    """Height to which an object is lifted before it is carried [m]; a larger one clears
+    more of what stands beside it, and fails more often below shelves."""
+    min_gap: float = 1e-3
+    """Least distance of open fingers from what they come to or leave [m]; with less,
+    they rub it where they follow their path inexactly."""
+
+
+HAND_ROOM = HandRoom()
 
 
 class Blocked(Exception):
@@ -52,25 +71,23 @@ def stands(
         state: before the motion.
         X: its planning world.
         pose: of the link of a hand.
-        seed: of the directions.
+        seed: of the random configuration.
     """
-    robot, q = state.robot, X.q
-    # Each pose has its own random numbers, so that no bad one is that of all.
-    rng = np.random.default_rng([seed, *(1e4 * np.abs(pose)).astype(int)])
+    robot, q, stand = state.robot, X.q, STAND_SAMPLING
     if not robot.base_joints:
+        # Each pose has its own random numbers, so that no bad one is that of all.
+        rng = np.random.default_rng([seed, *(1e4 * np.abs(pose)).astype(int)])
         low, high = np.where(np.isfinite(X.limits), X.limits, q)
         return [q, rng.uniform(low, high)]
     columns = X.joints.coordinates(list(robot.base_joints))
     body = X.pose(X.frame_names[X.tree.joint_frame(robot.base_joints[-1])])[:3]
     ahead, base = X.pose(robot.hands[0].link)[:3] - body, q[columns]
-    reach = float(np.clip(np.linalg.norm(ahead[:2]), 0.4, 0.8))
+    reach = float(np.clip(np.linalg.norm(ahead[:2]), stand.min_reach, stand.max_reach))
     facing = np.arctan2(ahead[1], ahead[0]) - base[-1]
     angle = float(np.arctan2(body[1] - pose[1], body[0] - pose[0]))
     starts = []
-    for k in range(NUM_STANDS):
-        turn = (
-            angle + SPREAD_ANGLE * ((k + 1) // 2) * (-1) ** k + rng.uniform(-0.1, 0.1)
-        )
+    for k in range(stand.count):
+        turn = angle + stand.spread_angle * ((k + 1) // 2) * (-1) ** k
         place = pose[:2] + reach * np.array([np.cos(turn), np.sin(turn)])
         start = q.copy()
         heading = turn + np.pi - facing
@@ -118,7 +135,7 @@ def drawn_back(
 
     Arguments are those of `nearby`; the pose is that at the object.
     """
-    for distance in APPROACHES:
+    for distance in HAND_ROOM.approaches:
         back = retreated(hand, pose, distance)
         if keyframe := nearby(state, X, hand, back, q, fixed=fixed):
             return keyframe
@@ -135,7 +152,7 @@ def retreated(
 
 def lifted(pose: Float[np.ndarray, "7"]) -> Float[np.ndarray, "7"]:
     """Return the pose above another one."""
-    return moved(pose, np.array([0.0, 0.0, LIFT_HEIGHT]))
+    return moved(pose, np.array([0.0, 0.0, HAND_ROOM.lift_height]))
 
 
 def with_opening(
@@ -197,7 +214,7 @@ def _require_room(segment: MotionSegment) -> None:
     for t in range(len(segment.solution.path)):
         C = segment.world_at(t)
         pairs = [sorted(map(C.index, pair)) for pair in _solid_pairs(C, segment)]
-        near = C.contacts(np.array(pairs, int).reshape(-1, 2), MIN_ROOM)
+        near = C.contacts(np.array(pairs, int).reshape(-1, 2), HAND_ROOM.min_gap)
         for k in near:
             a, b = (C.frame_names[i] for i in pairs[k])
             raise Blocked(f"{a!r} and {b!r} rub in {segment.name!r}.")
@@ -226,9 +243,9 @@ def require_course(segment: MotionSegment, course: HandCourse) -> None:
     Where an arm turns over between two slices, the hand would let go of what it holds.
     """
     deviation = course_deviation(segment, course)
-    if deviation > MAX_DEVIATION:
+    if deviation > COURSE_ROWS.max_deviation:
         raise Blocked(
             f"The path of {segment.name!r} keeps to its course in the slices, but comes"
             f" {1e3 * deviation:.0f} mm off it between them, more than"
-            f" {1e3 * MAX_DEVIATION:.0f} mm."
+            f" {1e3 * COURSE_ROWS.max_deviation:.0f} mm."
         )

@@ -16,12 +16,9 @@ from ..formulas.predicate import Predicate
 from .course import HandCourse
 from .grasp import Grasp
 from .hand import Hand
-from .keyframes import KEYFRAME_MARGIN, TouchingPairs
+from .keyframes import KEYFRAME_SEARCH, TouchingPairs
 from .planning_world import planning_world
 from .robot import Robot
-
-RESTING_DISTANCE = 1.2 * KEYFRAME_MARGIN
-"""Distance of what rests on or beside something up to which it may touch it [m]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +128,8 @@ class MotionState:
         pairs = np.array([(a, b) for a in members for b in others if _is_solid(C, a)])
         if not len(pairs):
             return ()
-        contacts = C.contacts(np.sort(pairs, 1), RESTING_DISTANCE)
+        # More than keyframes demand of all that may not touch.
+        contacts = C.contacts(np.sort(pairs, 1), 1.2 * KEYFRAME_SEARCH.margin)
         names = C.frame_names
         near = (np.sort(pairs, 1)[k] for k in contacts)
         return tuple((names[a], names[b]) for a, b in near)

@@ -10,12 +10,8 @@ from .keyframes import MARGIN, SELF_MARGIN
 from .manoeuvre import Blocked, follow
 from .motion_state import MotionState
 from .outcome import Outcome
-from .segment import Leg, MotionSegment
+from .segment import PATH_SEARCH, Leg, MotionSegment
 from .step_types import Until
-
-NUM_STARTS = 8
-"""Number of starts of the search for a configuration in which the predicate holds; more
-find one more often, and take longer where there is none."""
 
 
 def move_until(
@@ -37,7 +33,7 @@ def move_until(
         komo.add_control_objective(0, 0.1, target=X.q - X.home)
         komo.add(predicate)
         komo.avoid_collisions(MARGIN, SELF_MARGIN)
-        solution = komo.solve(seed, NUM_STARTS, progress=False)
+        solution = komo.solve(seed, PATH_SEARCH.starts, progress=False)
         pass_on_stop([solution])
         if not solution.feasible:
             yield Blocked(f"No configuration was found: {solution.message}")

@@ -11,7 +11,7 @@ from posewise.robots.typing import FrameName
 from ..geometry.messages import length
 from ..predicates.contact import InContactWith
 from .feasibility import out_of_reach, why_no_grasp
-from .grasp import Grasp
+from .grasp import GRASP_SAMPLING, Grasp
 from .grasps import find_grasps
 from .hand import Hand
 from .keyframes import Keyframe
@@ -22,10 +22,6 @@ from .place import place_ways
 from .reach_grasp import grasp_keyframes, grasp_legs
 from .segment import Leg
 from .step_types import Pick
-
-MAX_GRASPS = 32
-"""Number of grasps for which configurations are searched; more find one more often
-among obstacles, and take longer."""
 
 
 def pick(
@@ -84,7 +80,7 @@ def _grasps(C: Config, step: Pick, hand: Hand) -> list[Grasp]:
     """Return the grasp of a step, or those that are found."""
     if step.grasp is not None:
         return [step.grasp]
-    return find_grasps(C, step.obj, hand, MAX_GRASPS)
+    return find_grasps(C, step.obj, hand, GRASP_SAMPLING.max_grasps)
 
 
 def _why_impossible(

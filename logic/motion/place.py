@@ -16,7 +16,7 @@ from .goal_poses import find_goal_poses
 from .hand import Hand
 from .keyframes import Keyframe, solve_keyframes
 from .manoeuvre import (
-    APPROACHES,
+    HAND_ROOM,
     Blocked,
     follow,
     lifted,
@@ -29,10 +29,6 @@ from .outcome import Choice, Outcome
 from .reach_grasp import open_width, release_legs
 from .segment import Leg
 from .step_types import Place
-
-FAR_HEIGHT = 100.0
-"""Height at which an object is out of the way of everything [m]; at a smaller one it
-may be in that of a tall world."""
 
 
 def place_goals(
@@ -112,7 +108,7 @@ def place_ways(
     away = solved(
         _without_object(state, hand).planning_world(),
         lowered,
-        [retreated(hand, pose, APPROACHES[-1]) for pose in poses],
+        [retreated(hand, pose, HAND_ROOM.approaches[-1]) for pose in poses],
         opening,
     )
     ways = []
@@ -128,7 +124,8 @@ def _without_object(state: MotionState, hand: Hand) -> MotionState:
     obj = state.grips[hand.link].obj
     released = state.released(hand)
     world = released.world
-    world.set_pose(obj, moved(world.pose(obj), np.array([0.0, 0.0, FAR_HEIGHT])))
+    # 100 m up it is above all that a robot reaches.
+    world.set_pose(obj, moved(world.pose(obj), np.array([0.0, 0.0, 100.0])))
     return released.with_world(world)
 
 

@@ -8,7 +8,7 @@ before try its next way, a bounded number of times.
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from posewise.compilation.progress import break_silence
 from posewise.objectives.checks.loose import loose_roots
@@ -37,13 +37,23 @@ from .push import push
 from .robot import find_robot
 from .step_types import Close, Handover, Hold, Open, Pick, Place, Push, Step, Until
 
-MAX_WAYS = 6
-"""Number of ways in which each step is tried; with more, a step that cannot succeed
-takes longer to be given up."""
-MAX_TRIES = 24
-"""Number of ways tried in all, of steps beyond their first (count)."""
 MAX_OVERLAP = 1e-3
 """Overlap of the robot at the start beyond which it is told when a plan fails [m]."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchLimits:
+    """Limits of the search through the ways of steps, varied in docs/evidence.md."""
+
+    max_ways: int = 6
+    """Number of ways in which each step is tried; with more, a step that cannot succeed
+    takes longer to be given up."""
+    max_tries: int = 24
+    """Number of ways tried in all, of steps beyond their first; with more, so do
+    motions that cannot succeed."""
+
+
+SEARCH_LIMITS = SearchLimits()
 
 
 def plan_motion(
@@ -239,7 +249,7 @@ class _StepSearch:
             self.best, self.reason = done, ""
         if k == len(self.steps):
             return True
-        ways = 0
+        ways, limits = 0, SEARCH_LIMITS
         check_deadline()
         for attempt in self._ways(state, k):
             if isinstance(attempt, Blocked) or not attempt.effect:
@@ -250,7 +260,7 @@ class _StepSearch:
                 return True
             ways += 1
             self.tries += 1
-            if ways == MAX_WAYS or self.tries >= MAX_TRIES:
+            if ways == limits.max_ways or self.tries >= limits.max_tries:
                 break
             check_deadline()
         return False

@@ -1,6 +1,7 @@
 """Pushing an object over what it stands on, with closed fingers."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -18,9 +19,9 @@ from posewise.robots.kinematics.transforms import (
 from ..geometry.frame_groups import bounding_box, find_object
 from ..geometry.pad_contacts import PALM_GAP
 from .course import HandCourse
-from .grasp import Grasp
-from .hand import PAD_DEPTH, Hand
-from .keyframes import KEYFRAME_MARGIN, Keyframe, solve_keyframes
+from .grasp import GRASP_SAMPLING, Grasp
+from .hand import Hand
+from .keyframes import KEYFRAME_SEARCH, Keyframe, solve_keyframes
 from .manoeuvre import (
     Blocked,
     finger_pairs,
@@ -36,26 +37,31 @@ from .outcome import Choice, Outcome
 from .segment import Leg, solve_segment
 from .step_types import Push
 
-NUM_DIRECTIONS = 16
-"""Number of directions in which an object may be pushed; between fewer of them goals
-are missed that a push could reach."""
-GOAL_SPACING = 0.02
-"""Length of the steps in which goals are sought [m]; longer ones pass over small goals
-and thin obstacles."""
-MAX_PUSH_LENGTH = 0.8
-"""Largest length of a push [m]; goals that are farther away are not found."""
-MAX_GOALS = 6
-"""Number of goals for which configurations are searched; more take longer where none
-can be reached."""
-RUN_UP_DISTANCE = 0.06
-"""Distance of the hand from an object before it pushes, and after [m]; a longer one
-needs more room behind the object."""
-CLOSED_WIDTH = 4e-3
-"""Distance between fingers that push [m]; at a smaller one the fingers would count as
-links in collision."""
-CONTACT_GAP = 1e-4
-"""Distance at which fingers begin to push [m]; a larger one leaves the object short of
-its goal by more."""
+
+@dataclass(frozen=True, slots=True)
+class PushSearch:
+    """Choices of the search for pushes, varied in docs/evidence.md."""
+
+    directions: int = 16
+    """Number of directions in which an object may be pushed; between fewer of them
+    goals are missed that a push could reach."""
+    goal_spacing: float = 0.02
+    """Length of the steps in which goals are sought [m]; longer ones pass over small
+    goals and thin obstacles."""
+    max_length: float = 0.8
+    """Largest length of a push [m]; goals that are farther away are not found."""
+    run_up: float = 0.06
+    """Distance of the hand from an object before it pushes, and after [m]; a longer one
+    needs more room behind the object."""
+    finger_gap: float = 4e-3
+    """Distance between fingers that push [m]; at a smaller one the fingers would count
+    as links in collision."""
+    contact_gap: float = 1e-4
+    """Distance at which fingers begin to push [m]; a larger one leaves the object short
+    of its goal by more."""
+
+
+PUSH_SEARCH = PushSearch()
 
 
 def push(
@@ -95,19 +101,20 @@ def push_goals(state: MotionState, step: Push) -> list[Float[np.ndarray, "3"]]:
 
     On the way the object touches what it touches at first, and nothing else.
     """
-    X, pose = state.world.copy(), state.world.pose(step.obj)
+    X, pose, search = state.world.copy(), state.world.pose(step.obj), PUSH_SEARCH
     sliding = set(state.near_pairs(step.obj))
+    lengths = np.arange(search.goal_spacing, search.max_length, search.goal_spacing)
     goals = []
-    for angle in 2 * np.pi * np.arange(NUM_DIRECTIONS) / NUM_DIRECTIONS:
+    for angle in 2 * np.pi * np.arange(search.directions) / search.directions:
         ahead = np.array([np.cos(angle), np.sin(angle), 0.0])
-        for length in np.arange(GOAL_SPACING, MAX_PUSH_LENGTH, GOAL_SPACING):
+        for length in lengths:
             X.set_pose(step.obj, moved(pose, length * ahead))
             if set(state.with_world(X).near_pairs(step.obj)) != sliding:
                 break
             if step.predicate.holds(X):
                 goals.append(length * ahead)
                 break
-    return sorted(goals, key=lambda g: float(np.linalg.norm(g)))[:MAX_GOALS]
+    return sorted(goals, key=lambda g: float(np.linalg.norm(g)))
 
 
 def _contacts(
@@ -124,9 +131,9 @@ def _contacts(
         pose = hand.link_pose(gripper)
         contact = pose_multiply(pose_inverse(X.pose(step.obj)), gripper)
         for start in stands(state, X, pose, seed):
-            rows.append(Grasp(contact, CLOSED_WIDTH, name="pushed"))
+            rows.append(Grasp(contact, PUSH_SEARCH.finger_gap, name="pushed"))
             poses.append(pose)
-            starts.append(with_opening(X, hand, start, CLOSED_WIDTH))
+            starts.append(with_opening(X, hand, start, PUSH_SEARCH.finger_gap))
     touching = finger_pairs(X, hand, step.obj)
     keyframes = solve_keyframes(X, state.robot, hand.link, poses, starts, touching)
     pairs = [(g, k) for g, k in zip(rows, keyframes, strict=True) if k is not None]
@@ -140,21 +147,20 @@ def _gripper_poses(
     C = state.world
     low, high = bounding_box(find_object(C, step.obj))
     middle = (low + high) / 2
-    behind = _reach(state, step, ahead)
+    behind, margin = _reach(state, step, ahead), KEYFRAME_SEARCH.margin
     up, side = np.array([0.0, 0.0, 1.0]), np.array([-ahead[1], ahead[0], 0.0])
     for palm in (up, -ahead, (up - ahead) / np.sqrt(2)):
         for x in (side, -side):
             R = np.stack([x, np.cross(palm, x), palm], -1)
             front = _finger_front(state, hand, R, ahead)
             # The palm stays above the object, and the fingers above its support.
-            lowest = low[2] + KEYFRAME_MARGIN + PAD_DEPTH + 2e-3
+            lowest = low[2] + margin + GRASP_SAMPLING.pad_depth + 2e-3
             over = high[2] - hand.finger_length + PALM_GAP if palm[2] > 0.5 else lowest
             height = max(middle[2], lowest, over)
-            if height > high[2] - KEYFRAME_MARGIN:
+            if height > high[2] - margin:
                 continue
-            point = (
-                np.array([*middle[:2], height]) - (behind + front + CONTACT_GAP) * ahead
-            )
+            back = behind + front + PUSH_SEARCH.contact_gap
+            point = np.array([*middle[:2], height]) - back * ahead
             yield make_pose(point, matrix_to_quat(R))
 
 
@@ -172,7 +178,7 @@ def _finger_front(
 ) -> float:
     """Return how far closed fingers reach ahead of the gripper's frame [m]."""
     C = state.world.copy()
-    C.set_joint(hand.joint, hand.joint_value(CLOSED_WIDTH))
+    C.set_joint(hand.joint, hand.joint_value(PUSH_SEARCH.finger_gap))
     gripper = hand.pose(C)
     most = -np.inf
     for finger in hand.fingers:
@@ -199,7 +205,7 @@ def _push_by(
         Blocked: when it does not work.
     """
     X, obj = state.planning_world(), step.obj
-    back = -RUN_UP_DISTANCE * offset / np.linalg.norm(offset)
+    back = -PUSH_SEARCH.run_up * offset / np.linalg.norm(offset)
     pose = hand.link_pose(pose_multiply(X.pose(obj), contact.pose))
     before = nearby(state, X, hand, moved(pose, back), keyframe.q)
     if before is None:
@@ -208,7 +214,7 @@ def _push_by(
     pushing = state.at(keyframe.q).grasped(hand, obj, contact)
     Y = pushing.planning_world()
     starts = [keyframe.q, *stands(pushing, Y, moved(pose, offset), seed)]
-    starts = [with_opening(Y, hand, start, CLOSED_WIDTH) for start in starts]
+    starts = [with_opening(Y, hand, start, PUSH_SEARCH.finger_gap) for start in starts]
     poses = [moved(pose, offset)] * len(starts)
     keyframes = solve_keyframes(Y, state.robot, hand.link, poses, starts, sliding)
     ends = [keyframe for keyframe in keyframes if keyframe is not None]

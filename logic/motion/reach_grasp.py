@@ -10,8 +10,7 @@ from posewise.robots.kinematics.transforms import pose_multiply
 from posewise.robots.typing import FrameName
 
 from .course import straight_course
-from .grasp import Grasp
-from .grasps import CLEARANCE
+from .grasp import GRASP_SAMPLING, Grasp
 from .hand import Hand
 from .keyframes import Keyframe, solve_keyframes
 from .manoeuvre import (
@@ -134,4 +133,4 @@ def release_legs(
 
 def open_width(grasp: Grasp) -> float:
     """Return the distance between the fingers before they close on a grasp [m]."""
-    return grasp.width + 2 * CLEARANCE
+    return grasp.width + 2 * GRASP_SAMPLING.clearance

@@ -34,26 +34,34 @@ from .replay_doubts import (
     replay_doubts,
 )
 
-BANDWIDTH = 60.0
-"""Natural frequency of the controller of each joint [rad/s]. Larger ones follow more
-exactly, and shake at contacts."""
-GRIP_FORCE = 40.0
-"""Force of each finger [N]. With less, heavy objects slip out of the hand."""
-FINGER_DRIVE_MASS = 1.0
-"""Mass that the drive of each finger moves besides it [kg]. With less, a finger of some
-grams that begins to press passes through a thin handle within one time step."""
-PAUSE_DURATION = 0.4
-"""Time in which the robot rests after fingers close, and around their opening [s]. With
-less, the hand moves before they hold or have let go."""
-SETTLING_TIME = 0.5
-"""Time after the motion in which objects come to rest [s]. With less, those that still
-swing or roll at its end are judged too early."""
 SAMPLE_STEPS = 25
 """Number of steps of the simulation between two samples that are returned; fewer show
 faster motions, and take more memory."""
-DOOR_DAMPING = 2.0
-"""Damping of doors and drawers [N s/m, N m s/rad]. With less they swing on when the
-hand lets go; with more, it must pull harder."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayDrive:
+    """Drives and pauses of a replay, varied in docs/evidence.md."""
+
+    bandwidth: float = 60.0
+    """Natural frequency of the controller of each joint [rad/s]. Larger ones follow
+    more exactly, and shake at contacts."""
+    grip_force: float = 40.0
+    """Force of each finger [N]. With less, heavy objects slip out of the hand."""
+    finger_drive_mass: float = 1.0
+    """Mass that the drive of each finger moves besides it [kg]. With less, a finger of
+    some grams that begins to press passes through a thin handle within one time
+    step."""
+    pause: float = 0.4
+    """Time in which the robot rests after fingers close, around their opening, and at
+    the end [s]. With less, the hand moves before they hold or have let go, and objects
+    that still swing at the end are judged too early."""
+    door_damping: float = 2.0
+    """Damping of doors and drawers [N s/m, N m s/rad]. With less they swing on when the
+    hand lets go; with more, it must pull harder."""
+
+
+REPLAY_DRIVE = ReplayDrive()
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +160,7 @@ def _moments(plan: MotionPlan, slowness: float) -> Iterator[_Moment]:
         moved = set() if segment.hand is None else {joint_of[segment.hand]}
         if segment.name == "open":
             # What a hand still pulls would go on when it is let go.
-            yield from rest(PAUSE_DURATION)
+            yield from rest(REPLAY_DRIVE.pause)
             gripping -= moved
         motion = segment.solution.resample(TIMESTEP / slowness)
         for row, speed in zip(motion.positions, motion.velocities, strict=True):
@@ -161,9 +169,9 @@ def _moments(plan: MotionPlan, slowness: float) -> Iterator[_Moment]:
         if segment.name == "close":
             gripping |= moved
         if segment.name in ("close", "open"):
-            yield from rest(PAUSE_DURATION)
+            yield from rest(REPLAY_DRIVE.pause)
         if k == len(plan.segments) - 1:
-            yield from rest(SETTLING_TIME)
+            yield from rest(REPLAY_DRIVE.pause)
         yield _Moment(q, still, gripping, ends_segment=True)
 
 
@@ -175,13 +183,14 @@ class _Driver:
         # A copy, because equal worlds share the model.
         self.model: Any = copy.copy(twin.model)
         self.data = self.mujoco.MjData(self.model)
+        self.drive = REPLAY_DRIVE
         self.columns = self.C.joints.coordinates(list(plan.joints))
         fingers = {hand.joint: self._finger_dofs(hand) for hand in plan.hands}
         self.fingers = fingers
         driven = {i for joint in plan.joints for i in self._dofs(joint)}
         self.arm = np.array(sorted(driven - {i for f in fingers.values() for i in f}))
         closing = [i for f in fingers.values() for i in f]
-        self.model.dof_armature[closing] = FINGER_DRIVE_MASS
+        self.model.dof_armature[closing] = self.drive.finger_drive_mass
         self.mujoco.mj_setConst(self.model, self.data)
         self.data.qpos[:] = twin.qpos()
         self.motors = np.array([*self.arm, *closing], int)
@@ -210,7 +219,8 @@ class _Driver:
 
     def step(self, moment: _Moment) -> Float[np.ndarray, " arm"]:
         """Advance by one step, and return the error of each joint [rad, m]."""
-        mujoco, data = self.mujoco, self.data
+        mujoco, data, drive = self.mujoco, self.data, self.drive
+        stiffness, damping = drive.bandwidth**2, 2 * drive.bandwidth
         target = self.C.q
         target[self.columns] = moment.q
         target_qpos = self.twin.qpos(target)[self.addresses]
@@ -220,21 +230,21 @@ class _Driver:
             self.twin.qpos(target + 1e-6 * speed)[self.addresses] - target_qpos
         ) * 1e6
         error = target_qpos - data.qpos[self.addresses]
-        acceleration = BANDWIDTH**2 * error + 2 * BANDWIDTH * (rate - data.qvel)
+        acceleration = stiffness * error + damping * (rate - data.qvel)
         driven = np.zeros(self.model.nv)
         driven[self.arm] = acceleration[self.arm]
         for joint, dofs in self.fingers.items():
             is_pressing = joint in moment.gripping
-            damped = -2 * BANDWIDTH * data.qvel[dofs]
+            damped = -damping * data.qvel[dofs]
             driven[dofs] = damped if is_pressing else acceleration[dofs]
         effort = np.zeros(self.model.nv)
         mujoco.mj_mulM(self.model, data, effort, driven)
         effort += data.qfrc_bias
         for joint in moment.gripping:
-            effort[self.fingers[joint]] -= self.signs[joint] * GRIP_FORCE
+            effort[self.fingers[joint]] -= self.signs[joint] * drive.grip_force
         data.qfrc_applied[:] = 0
         data.qfrc_applied[self.motors] = effort[self.motors]
-        data.qfrc_applied[self.doors] -= DOOR_DAMPING * data.qvel[self.doors]
+        data.qfrc_applied[self.doors] -= drive.door_damping * data.qvel[self.doors]
         mujoco.mj_step(self.model, data)
         check_stable(mujoco, [data])
         return np.abs(error[self.arm])

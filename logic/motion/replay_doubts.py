@@ -23,17 +23,26 @@ from .plan import MotionPlan
 from .segment import MotionSegment
 from .step_types import Close, Open, Place, Push, Until
 
-MAX_LAG = 0.02
-"""Distance of a joint from the plan that is told [rad, m]. Arms that touch nothing stay
-within 0.002, at contacts within 0.01."""
-MAX_SHIFT = 0.02
-"""Distance of an object from its planned place that is told [m]; with less, also that
-of objects that settle or give way to a finger."""
-MAX_FALL = 0.05
-"""Height below the planned place from which an object has fallen [m]."""
-MAX_TILT = 0.3
-"""Angle between the planned and the true vertical of an object that is told [rad]; a
-smaller one takes those that lean for fallen ones."""
+
+@dataclass(frozen=True, slots=True)
+class DoubtLimits:
+    """Differences from a plan that are told, varied in docs/evidence.md."""
+
+    lag: float = 0.02
+    """Distance of a joint [rad, m]. Arms that touch nothing stay within 0.002, at
+    contacts within 0.01; with less, those are told, too."""
+    shift: float = 0.02
+    """Distance of an object from its planned place [m]; with less, also that of objects
+    that settle or give way to a finger."""
+    fall: float = 0.05
+    """Height below the planned place from which an object has fallen [m]; larger
+    shifts in a hand are called lost."""
+    tilt: float = 0.3
+    """Angle between the planned and the true vertical of an object [rad]; a smaller one
+    takes those that lean for fallen ones."""
+
+
+DOUBT_LIMITS = DoubtLimits()
 
 
 class SegmentEnd(NamedTuple):
@@ -105,7 +114,7 @@ def replay_doubts(plan: MotionPlan, ends: Sequence[SegmentEnd]) -> Iterator[str]
 
 def _lag(lag: tuple[str, float]) -> str:
     joint, distance = lag
-    if distance <= MAX_LAG:
+    if distance <= DOUBT_LIMITS.lag:
         return ""
     return (
         f"{joint!r} is up to {1e3 * distance:.0f} mrad or mm from its path: something"
@@ -122,7 +131,7 @@ def _doors(
         planned_value, value = (
             float(C.joints.value(joint)[0]) for C in (planned, world)
         )
-        if abs(planned_value - value) > MAX_LAG:
+        if abs(planned_value - value) > DOUBT_LIMITS.lag:
             yield (
                 joint,
                 f"{joint!r} does not follow the hand: it is at {value:.3f}, and planned"
@@ -142,14 +151,14 @@ def _objects(
         # The object's axis that is vertical in the plan.
         up = quat_to_matrix(planned_pose[3:])[2] @ quat_to_matrix(pose[3:])[2]
         fall = planned.pose(obj)[2] - world.pose(obj)[2]
-        if hand is not None and shift > MAX_SHIFT:
-            is_lost = " out of" if shift > MAX_FALL else " in"
+        if hand is not None and shift > DOUBT_LIMITS.shift:
+            is_lost = " out of" if shift > DOUBT_LIMITS.fall else " in"
             text = f"slips{is_lost} {hand.link!r}, by {length(shift)}"
-        elif fall > MAX_FALL:
+        elif fall > DOUBT_LIMITS.fall:
             text = f"falls: it is {length(fall)} below its planned place"
-        elif shift > MAX_SHIFT:
+        elif shift > DOUBT_LIMITS.shift:
             text = f"is {length(shift)} from its planned place"
-        elif hand is None and up < np.cos(MAX_TILT):
+        elif hand is None and up < np.cos(DOUBT_LIMITS.tilt):
             text = f"tips over, by {np.degrees(np.arccos(max(up, -1.0))):.0f}°"
         else:
             continue

@@ -17,30 +17,44 @@ from posewise.robots.config import Config
 from posewise.robots.typing import FrameName
 
 from ..formulas.predicate import Predicate
-from .course import HandCourse, follow_course
+from .course import COURSE_ROWS, HandCourse, follow_course
 from .keyframes import MARGIN, SELF_MARGIN, TouchingPairs
 
-SLICES = 16
-"""Number of slices of a path. With more a path may bend more often, and takes longer to
-find."""
-PATH_STARTS = 4
-"""Number of starts; all but the first take detours that a planner finds. More of them
-find paths more often, and take longer."""
-DEFAULT_SPEED = 0.5
-"""Largest speed of joints without a speed limit, such as those of a base [m/s, rad/s];
-paths of a larger one are shorter in time."""
-MEAN_SPEED_FRACTION = 0.4
-"""Mean speed of the fastest joint, as a fraction of its limit; with a larger one paths
-are shorter in time, and their fastest slices nearer to the limit."""
-LEAST_DURATION = 0.4
-"""Shortest duration of a path [s]; a longer one slows down the shortest motions."""
-LEAST_DOOR_DURATION = 2.0
-"""The same where a door or a drawer is moved [s]. With less, what lies in it slides."""
+
+@dataclass(frozen=True, slots=True)
+class PathSearch:
+    """Choices of the search for paths and their ends, varied in docs/evidence.md."""
+
+    slices: int = 16
+    """Number of slices of a path. With more a path may bend more often, and takes
+    longer to find."""
+    starts: int = 4
+    """Number of starts; all but the first take detours that a planner finds. More of
+    them find paths more often, and take longer. It is also that of the search for a
+    configuration in which a predicate holds."""
 
 
-PLACES_PER_STEP = 4
-"""Number of places from slice to slice at which a hand's deviation from its course is
-measured (count); more take longer."""
+PATH_SEARCH = PathSearch()
+
+
+@dataclass(frozen=True, slots=True)
+class PathDurations:
+    """Choices of the durations of paths, varied in docs/evidence.md."""
+
+    default_speed: float = 0.5
+    """Largest speed of joints without a speed limit, such as those of a base [m/s,
+    rad/s]; paths of a larger one are shorter in time."""
+    mean_speed_fraction: float = 0.4
+    """Mean speed of the fastest joint, as a fraction of its limit; with a larger one
+    paths are shorter in time, and their fastest slices nearer to the limit."""
+    least: float = 0.4
+    """Shortest duration of a path [s]; a longer one slows down the shortest motions."""
+    least_at_door: float = 2.0
+    """The same where a door or a drawer is moved [s]. With less, what lies in it
+    slides."""
+
+
+PATH_DURATIONS = PathDurations()
 
 
 class Leg(NamedTuple):
@@ -115,8 +129,9 @@ def solve_segment(
         seed: of the starts.
     """
     end = leg.end
-    least = LEAST_DURATION if leg.passive is None else LEAST_DOOR_DURATION
-    komo = KOMO(X, 1, SLICES, 2, _duration(X, end, least))
+    durations, slices = PATH_DURATIONS, PATH_SEARCH.slices
+    least = durations.least if leg.passive is None else durations.least_at_door
+    komo = KOMO(X, 1, slices, 2, _duration(X, end, least))
     komo.add_control_objective(2, 0.1)
     komo.add_objective([1], FS.qItself, [], OT.eq, target=end, scale=100.0)
     komo.add_objective([1], FS.qItself, [], OT.eq, order=1)
@@ -132,20 +147,20 @@ def solve_segment(
     if not solution.feasible:
         komo.initialize_waypoints(end[None])
         pass_on_stop([solution])
-        solution = komo.solve(seed, PATH_STARTS, progress=False)
+        solution = komo.solve(seed, PATH_SEARCH.starts, progress=False)
     pass_on_stop([solution])
     segment = MotionSegment(leg.name, step, solution, world, leg.touching, leg.hand)
     if leg.passive is None or leg.course is None:
         return segment
     first = float(world.joints.value(leg.passive)[0])
-    moved = [leg.course.progress(world, segment.world_at(t)) for t in range(SLICES)]
+    moved = [leg.course.progress(world, segment.world_at(t)) for t in range(slices)]
     return replace(segment, passive={leg.passive: first + np.array(moved)})
 
 
 def course_deviation(segment: MotionSegment, course: HandCourse) -> float:
     """Return how far a hand comes off its course on a path, also between slices [m]."""
-    ends = np.append(0.0, segment.solution.times)
-    fractions = np.arange(PLACES_PER_STEP) / PLACES_PER_STEP
+    ends, places = np.append(0.0, segment.solution.times), COURSE_ROWS.places_per_step
+    fractions = np.arange(places) / places
     times = (ends[:-1, None] + fractions * np.diff(ends)[:, None]).ravel()
     world, largest = segment.world.copy(), 0.0
     for q in segment.solution.at_time(times):
@@ -159,18 +174,18 @@ def _straight(
 ) -> Float[np.ndarray, "T nq"]:
     """Return the straight path of least acceleration, at rest at both ends."""
     # The last two slices are the same, so that the path ends at rest.
-    s = np.minimum(np.arange(1, SLICES + 1) / (SLICES - 1), 1.0)[:, None]
+    slices = PATH_SEARCH.slices
+    s = np.minimum(np.arange(1, slices + 1) / (slices - 1), 1.0)[:, None]
     return start + (3 * s**2 - 2 * s**3) * (end - start)
 
 
 def speed_limits(C: Config) -> Float[np.ndarray, " nq"]:
     """Return the largest speed of each coordinate, also of those without a limit."""
-    return np.where(
-        np.isfinite(C.joints.max_velocity), C.joints.max_velocity, DEFAULT_SPEED
-    )
+    limits = C.joints.max_velocity
+    return np.where(np.isfinite(limits), limits, PATH_DURATIONS.default_speed)
 
 
 def _duration(X: Config, end: Float[np.ndarray, " nq"], least: float) -> float:
     """Return a duration that the slowest joint can keep [s]."""
-    speed = speed_limits(X)
-    return max(float((np.abs(end - X.q) / (MEAN_SPEED_FRACTION * speed)).max()), least)
+    speed = PATH_DURATIONS.mean_speed_fraction * speed_limits(X)
+    return max(float((np.abs(end - X.q) / speed).max()), least)

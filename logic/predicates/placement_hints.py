@@ -30,7 +30,7 @@ from ..geometry.free_joints import free_root
 from ..geometry.hands import fingers
 from ..geometry.regions import above_support, in_cavity, regions_box
 from ..geometry.rooms import room_map, rooms_named, rooms_region
-from ..relaxed.stack_equilibrium import CENTRE_SHIFT_DISTANCE
+from ..relaxed.stack_equilibrium import STANDING_TOLERANCES
 from ..relaxed.support_graph import find_stack
 from .attachment import Attached
 from .contact import InContactWith
@@ -288,7 +288,8 @@ def poses_on_faces(
         return np.ones(len(poses), bool)
     stack = find_stack(C, name)
     members = [C.index(stack.frame_names[i]) for i in stack.object_of(name)]
-    stands = rests_on_face(C, name, members, CENTRE_SHIFT_DISTANCE, poses)
+    shift = STANDING_TOLERANCES.centre_shift
+    stands = rests_on_face(C, name, members, shift, poses)
     return stands & are_clear(C, stack, name, poses)
 
 

@@ -9,6 +9,7 @@ counts as stable.
 """
 
 from collections.abc import Sequence
+from dataclasses import astuple, dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -39,45 +40,60 @@ from .support_graph import Stack
 from .tilt import fit_tilt
 from .world_feature import world_feature
 
-CENTRE_SHIFT_DISTANCE = 4e-3
-"""Shift of centres of mass to each of four sides [m]; larger is more conservative."""
-MAX_IMBALANCE = 0.02
-"""Largest imbalance that counts as equilibrium, in weights [1]; a larger one accepts
-stacks that do not stand."""
-TORQUE_LEVER = 0.1
-"""Lever at which a torque counts like a force [m]; with a larger one torques count
-less."""
-TOUCHING_GAP = 2e-4
-"""Gap beyond that of the nearest point up to which points touch fully [m]."""
-SEPARATED_GAP = 6e-4
-"""Gap beyond that of the nearest point from which on points do not touch [m]."""
-REMOTE_WEIGHT = 0.02
-"""Weight of points that do not touch [1]: more than 0, which gives the solver a
-direction to a contact, but too small to hold an object."""
-REMOTE_DECAY_LENGTH = 0.01
-"""Distance over which that weight decays by the factor e [m]; with a larger one
-contacts attract from farther away."""
-SETTLING_SHARE = 0.85
-"""Share of the allowed displacement by which objects may settle [1]; a larger one
-leaves less to what the rows do not know."""
-LINKED_DISTANCE = 2e-3
-"""Distance up to which one object settles with another one [m]; with those that are
-farther away it does so less and less."""
-UNLINKED_DISTANCE = 4e-3
-"""Distance beyond which it does not [m]."""
-SETTLING_FRICTION = 0.5
-"""Share of friction that objects lose that settle by as much as they may [1]: what
-lands or is pushed out on a slope slides before friction holds it. A larger one is more
-conservative."""
+
+@dataclass(frozen=True, slots=True)
+class StandingTolerances:
+    """Choices of the rows of objects that stand, varied in docs/evidence.md."""
+
+    centre_shift: Any = 4e-3
+    """Shift of centres of mass to each of four sides [m]; larger is more
+    conservative."""
+    max_imbalance: Any = 0.02
+    """Largest imbalance that counts as equilibrium, in weights [1]; a larger one
+    accepts stacks that do not stand."""
+    torque_lever: Any = 0.1
+    """Lever at which a torque counts like a force [m]; with a larger one torques count
+    less."""
+    touching_gap: Any = 2e-4
+    """Gap beyond that of the nearest point up to which points touch fully [m]."""
+    separated_gap: Any = 6e-4
+    """Gap beyond that of the nearest point from which on points do not touch [m]."""
+    remote_weight: Any = 0.02
+    """Weight of points that do not touch [1]: more than 0, which gives the solver a
+    direction to a contact, but too small to hold an object."""
+    remote_decay_length: Any = 0.01
+    """Distance over which that weight decays by the factor e [m]; with a larger one
+    contacts attract from farther away."""
+    settling_share: Any = 0.85
+    """Share of the allowed displacement by which objects may settle [1]; a larger one
+    leaves less to what the rows do not know."""
+    linked_distance: Any = 2e-3
+    """Distance up to which one object settles with another one [m]; with those that are
+    farther away it does so less and less."""
+    unlinked_distance: Any = 4e-3
+    """Distance beyond which it does not [m]."""
+    settling_friction: Any = 0.5
+    """Share of friction that objects lose that settle by as much as they may [1]: what
+    lands or is pushed out on a slope slides before friction holds it. A larger one is
+    more conservative."""
+    max_penetration: Any = 2e-4
+    """Largest penetration depth of an object and what supports nothing [m]; a
+    simulation pushes objects apart that are deeper, which a larger one would let
+    pass."""
+    row_scale: Any = 100.0
+    """Factor of the rows in a solver, whose values are tenths of millimetres; with a
+    larger one they are met more exactly."""
+
+    @classmethod
+    def of(cls, values: Any) -> "StandingTolerances":
+        """Return tolerances that are data of a program, in the order of the fields."""
+        return cls(*values)
+
+
+STANDING_TOLERANCES = StandingTolerances()
 UNSUPPORTED_GAP = 10.0
 """Gap of points that cannot hold an object [m], larger than all others, so that it is
 never the least one."""
-MAX_PENETRATION = 2e-4
-"""Largest penetration depth of an object and what supports nothing [m]; a simulation
-pushes objects apart that are deeper, which a larger one would let pass."""
-ROW_SCALE = 100.0
-"""Factor of the rows in a solver, whose values are tenths of millimetres; with a larger
-one they are met more exactly."""
 
 
 def standing_term(stack: Stack, shift: float) -> ConstraintTerm:
@@ -87,11 +103,13 @@ def standing_term(stack: Stack, shift: float) -> ConstraintTerm:
         stack: the objects.
         shift: largest displacement of an object while everything settles [m].
     """
-    standing = Inequality(standing_feature(stack, shift), scale=ROW_SCALE)
+    scale = STANDING_TOLERANCES.row_scale
+    standing = Inequality(standing_feature(stack, shift), scale=scale)
     if not stack.clear_frames:
         return standing
-    clear = Feature(PADDED_COLLISION_ROWS, stack.clear_frames, target=MAX_PENETRATION)
-    return Conjunction((standing, Inequality(clear, scale=ROW_SCALE)))
+    depth = STANDING_TOLERANCES.max_penetration
+    clear = Feature(PADDED_COLLISION_ROWS, stack.clear_frames, target=depth)
+    return Conjunction((standing, Inequality(clear, scale=scale)))
 
 
 # Whichever object is asked for, the rows are the same: a problem states them once.
@@ -113,7 +131,10 @@ def standing_feature(stack: Stack, shift: float) -> Feature:
         frames = with_copies(indices, "resting")
         arrays |= _mass_data(C, frames, stack)
         arrays["origins"] = np.eye(len(frames))[[x[0] for x in stack.objects]]
-        arrays["limit"] = np.array(SETTLING_SHARE * shift)
+        tolerances = STANDING_TOLERANCES
+        arrays["limit"] = np.array(tolerances.settling_share * shift)
+        # as data, so that one program serves whatever they are
+        arrays["tolerances"] = np.array(astuple(tolerances))
         return Resolved(_symbol(kinds, len(stack.objects)), frames, arrays)
 
     return world_feature(stack.frame_names, resolve)
@@ -141,27 +162,30 @@ def _symbol(kinds: StackKinds, objects: int) -> Symbol:
     def run(R: Any, p: Any, **arrays: Any) -> Any:
         points, pairs = stack_contacts(kinds, R, p, arrays)
         limit = arrays["limit"]
+        tolerances = StandingTolerances.of(arrays["tolerances"])
         holds, gap = _gaps_below(points)
         overlap = jnp.maximum(-pairs.distance, 0.0)[:, None]
         depth = largest(jnp.maximum(pairs.upper, pairs.lower) * overlap)
         beyond = points.gap - holds @ gap
-        in_use = points.weight * smoothstep(2 - beyond / SEPARATED_GAP)
+        in_use = points.weight * smoothstep(2 - beyond / tolerances.separated_gap)
         tilt = fit_tilt(points.p, points.normal, points.fall, holds * in_use[:, None])
         origins = arrays["origins"] @ p
         alone = tilt.displacement(origins) + depth
         # Sound for rigid bodies with Coulomb friction: the imbalance is an upper bound
         # of the least one, and weights of at most 1 only weaken the contacts.
-        slide = SETTLING_FRICTION * jnp.minimum(holds @ alone / limit, 1.0)
+        slide = jnp.minimum(holds @ alone / limit, 1.0) * tolerances.settling_friction
         settled = points._replace(
-            weight=points.weight * _touch_weight(beyond),
+            weight=points.weight * _touch_weight(beyond, tolerances),
             friction=points.friction * (1 - slide),
         )
-        imbalance = force_imbalance(*_balance_equations(settled, R, p, arrays))
+        imbalance = force_imbalance(
+            *_balance_equations(settled, R, p, arrays, tolerances)
+        )
         settling = alone
         if objects > 1:
             carried = jax.vmap(tilt.displacement)(origins[:, None]) + depth
-            settling = jnp.sum(_links(pairs) * carried, -1)
-        return jnp.concatenate([settling - limit, imbalance - MAX_IMBALANCE])
+            settling = jnp.sum(_links(pairs, tolerances) * carried, -1)
+        return jnp.concatenate([settling - limit, imbalance - tolerances.max_imbalance])
 
     dim = objects + 4
     return StackSymbol(run, "resting", frames=(0, None), dim=dim)
@@ -180,13 +204,16 @@ def _gaps_below(points: ContactPoints) -> tuple[jax.Array, jax.Array]:
     return holds, smallest(jnp.where(holds > 0, near, UNSUPPORTED_GAP))
 
 
-def _links(pairs: PartPairs) -> Float[jax.Array, "objects objects"]:
+def _links(
+    pairs: PartPairs, tolerances: StandingTolerances
+) -> Float[jax.Array, "objects objects"]:
     """Return which objects may move which: from 0 to 1."""
     # An object settles with those that it touches, and with those that they touch: the
     # reach is the transitive closure of that relation, found by repeated squaring.
     count = pairs.upper.shape[1]
-    span = UNLINKED_DISTANCE - LINKED_DISTANCE
-    near = smoothstep((UNLINKED_DISTANCE - pairs.distance) / span)[:, None, None]
+    farthest = tolerances.unlinked_distance
+    span = farthest - tolerances.linked_distance
+    near = smoothstep((farthest - pairs.distance) / span)[:, None, None]
     one_way = largest(near * pairs.upper[:, :, None] * pairs.lower[:, None])
     reach = jnp.maximum(one_way, one_way.T)
     reach = jnp.maximum(reach, np.eye(count))
@@ -195,16 +222,22 @@ def _links(pairs: PartPairs) -> Float[jax.Array, "objects objects"]:
     return reach
 
 
-def _touch_weight(gap: Any) -> Any:
+def _touch_weight(gap: Any, tolerances: StandingTolerances) -> Any:
     """Return 1 where a point touches, and almost 0 where it does not."""
-    touching = smoothstep((SEPARATED_GAP - gap) / (SEPARATED_GAP - TOUCHING_GAP))
-    beyond = jnp.maximum(gap - TOUCHING_GAP, 0.0)
-    remote = REMOTE_WEIGHT * jnp.exp(-beyond / REMOTE_DECAY_LENGTH)
-    return (1 - REMOTE_WEIGHT) * touching + remote
+    near, far = tolerances.touching_gap, tolerances.separated_gap
+    touching = smoothstep((far - gap) / (far - near))
+    beyond = jnp.maximum(gap - near, 0.0)
+    weight = tolerances.remote_weight
+    remote = weight * jnp.exp(-beyond / tolerances.remote_decay_length)
+    return (1 - weight) * touching + remote
 
 
 def _balance_equations(
-    points: ContactPoints, R: Any, p: Any, arrays: TracedArrays
+    points: ContactPoints,
+    R: Any,
+    p: Any,
+    arrays: TracedArrays,
+    tolerances: StandingTolerances,
 ) -> tuple[FrictionContacts, Any]:
     """Return the contacts, and the wrenches that their forces must add up to."""
     share, ratio = arrays["share"], arrays["ratio"]
@@ -213,7 +246,7 @@ def _balance_equations(
     eye = jnp.eye(3, dtype=p.dtype)
     blocks = []
     for k in range(count):
-        arm = (points.p - centre[k]) / TORQUE_LEVER
+        arm = (points.p - centre[k]) / tolerances.torque_lever
         # f · (y × arm), written as fᵀ T y with the matrix T of the cross product.
         x, y, z = arm.T
         o = jnp.zeros_like(x)
@@ -223,10 +256,9 @@ def _balance_equations(
         sign = (points.upper[:, k] - points.lower[:, k]) * points.weight * ratio[k]
         blocks.append(sign[:, None, None] * wrench)
     G = jnp.concatenate(blocks, -1)
-    shift = CENTRE_SHIFT_DISTANCE / TORQUE_LEVER
-    side = np.array([[1, 0], [-1, 0], [0, 1], [0, -1]]) * shift
+    shift = tolerances.centre_shift / tolerances.torque_lever
     # A weight at (x, y) is balanced by the torque (y, -x, 0).
-    up = np.tile([0.0, 0, 1], (4, 1))
-    load = np.concatenate([up, side[:, 1:], -side[:, :1], np.zeros((4, 1))], 1)
-    b = jnp.asarray(np.tile(load, (1, count)), p.dtype)
+    up, side = np.eye(6)[2], np.eye(6)[3:5]
+    load = up + shift * np.concatenate([-side[1:], side[1:], side[:1], -side[:1]])
+    b = jnp.tile(jnp.asarray(load, p.dtype), (1, count))
     return FrictionContacts(G, points.normal, points.friction), b

@@ -8,20 +8,8 @@ from jaxtyping import Float
 from posewise.robots.config import Config
 
 from .path_file import PathFile
-from .rates_by_positions import SMALL, RatesByPositions, rounding
+from .rates_by_positions import RATE_TOLERANCES, RatesByPositions, rounding
 from .sample_checks import PathCheck
-
-VELOCITY_TOLERANCE = 2e-3
-"""Part of a coordinate's largest velocity by which columns may be off."""
-ACCELERATION_TOLERANCE = 0.25
-"""Part of a coordinate's largest acceleration by which columns may be off, as they
-change at once between rows."""
-
-UNSEEN_ROWS = 10
-"""Rows near which accelerations may differ (count), as files do not tell pulses between
-two rows; a pulse is near up to five."""
-UNSEEN_PART = 0.2
-"""Part of the rows with acceleration that these may be."""
 
 
 def check_rates(loaded: PathFile, C: Config) -> list[PathCheck]:
@@ -52,7 +40,8 @@ def _velocity_lines(rates: RatesByPositions) -> Iterator[str]:
     change = _largest_near(np.nan_to_num(change), 1)
     largest = np.max(np.abs(np.nan_to_num(v)), axis=0)
     slack = rates.steps * np.maximum(change[1:], change[:-1])
-    slack = slack + VELOCITY_TOLERANCE * largest + rounding(v) + rates.velocity_rounding
+    slack = slack + RATE_TOLERANCES.velocity_part * largest + rounding(v)
+    slack = slack + rates.velocity_rounding
     # Each mean is between the velocities at both its rows, and the other way round.
     excess = np.full_like(v, -np.inf)
     excess[1:] = _outside(mean, v[:-1], v[1:]) - slack
@@ -87,14 +76,12 @@ def _acceleration_lines(rates: RatesByPositions) -> Iterator[str]:
         rates.accelerations(values, span) for values in (twice, rates.q)
     )
     high, low = _largest_near(a, span + 1)[k], -_largest_near(-a, span + 1)[k]
-    slack = (high - low) / 2 + ACCELERATION_TOLERANCE * np.abs(a).max(0)
+    part = RATE_TOLERANCES.acceleration_part
+    slack = (high - low) / 2 + part * np.abs(a).max(0)
     slack = slack + rounding(a) + rates.acceleration_rounding(span)
-    excess = np.where(
-        np.isnan(rates.a[k]), -np.inf, np.abs(by_column - by_positions) - slack
-    )
-    is_wrong, size = excess > 0, np.maximum(np.abs(by_column), np.abs(by_positions))
-    counted = np.sum(size > SMALL * size.max(0), axis=0)
-    is_often = is_wrong.sum(0) > np.maximum(UNSEEN_ROWS, UNSEEN_PART * counted)
+    differences = np.abs(by_column - by_positions)
+    excess = np.where(np.isnan(rates.a[k]), -np.inf, differences - slack)
+    is_often = np.sum(excess > 0, axis=0) > RATE_TOLERANCES.unseen_rows
     for i in np.flatnonzero(is_often):
         j = int(np.argmax(excess[:, i]))
         yield (

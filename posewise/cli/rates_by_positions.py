@@ -15,21 +15,42 @@ from posewise.robots.config import Config
 
 from .path_file import PathFile
 
-MIN_DECIMALS, MAX_DECIMALS = 3, 12
-"""Decimals to which files may be rounded; coarser numbers are taken for exact."""
-ROUNDINGS = 2.5
-"""Error of the difference of two numbers, in errors of one; a little more than 2."""
-EVEN = 1e-6
-"""Relative difference of steps of time that are equal up to rounding."""
-MIN_SPAN = 4
-"""Rows on each side of means that hardly depend on when accelerations change."""
-SMALL = 0.05
-"""Part of a coordinate's largest acceleration up to which others are small."""
-NOTHING = 1e-3
-"""Part of the largest acceleration up to which that of a coordinate is rounding."""
-FEW = 0.1
-"""Part of rows, or of a change of velocity, that is no sign of jumps. In our files
-it is at most 0.014 on rounded paths, and at least 0.25 on straight ones."""
+
+@dataclass(frozen=True, slots=True)
+class RateTolerances:
+    """Choices of the checks of rates by positions, varied in docs/evidence.md."""
+
+    decimals: tuple[int, int] = (3, 12)
+    """Least and largest number of decimals to which files may be rounded; other numbers
+    are taken for exact."""
+    roundings: float = 2.5
+    """Error of the difference of two numbers, in errors of one: a little more than
+    2."""
+    uneven_part: float = 1e-6
+    """Relative difference of steps of time that are equal up to rounding; beyond it,
+    times are rounded themselves."""
+    min_span: int = 4
+    """Rows on each side of means that hardly depend on when accelerations change; with
+    fewer, sudden changes are told."""
+    small_part: float = 0.05
+    """Part of a coordinate's largest acceleration up to which others are small."""
+    still_part: float = 1e-3
+    """Part of the largest acceleration up to which that of a coordinate is rounding."""
+    few_part: float = 0.1
+    """Part of rows, or of a change of velocity, that is no sign of jumps. In our files
+    it is at most 0.014 on rounded paths, and at least 0.25 on straight ones."""
+    velocity_part: float = 2e-3
+    """Part of a coordinate's largest velocity by which columns may be off; with less,
+    right velocities are told where accelerations are wrong."""
+    acceleration_part: float = 0.25
+    """Part of a coordinate's largest acceleration by which columns may be off, as they
+    change at once between rows."""
+    unseen_rows: int = 10
+    """Rows near which accelerations may differ, as files do not tell pulses between two
+    rows; a pulse is near up to five."""
+
+
+RATE_TOLERANCES = RateTolerances()
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +97,7 @@ class RatesByPositions:
         """Largest error of `velocities` by rounded numbers in the file."""
         by_time = 0.0 if self._is_even else rounding(self.times)
         error = rounding(self.q) + by_time * np.abs(self.velocities)
-        return ROUNDINGS * error / self.steps
+        return RATE_TOLERANCES.roundings * error / self.steps
 
     @cached_property
     def has_jumps(self) -> bool:
@@ -86,12 +107,12 @@ class RatesByPositions:
         the jumps, spread over the time between these. If rows are too far apart for
         that, velocities of rows are not those between them.
         """
-        told = self._told
+        told, few = self._told, RATE_TOLERANCES.few_part
         if not told.any():
             return False
         size, ends = np.abs(self._changes[told]), (self.v[1:] + self.v[:-1]) / 2
         misfit = np.abs(self.velocities - ends)[told] / size
-        return bool(self._stands[told].mean() > FEW or np.median(misfit) > FEW)
+        return bool(self._stands[told].mean() > few or np.median(misfit) > few)
 
     @cached_property
     def span(self) -> int:
@@ -100,9 +121,9 @@ class RatesByPositions:
         They may change between rows, or be spread over the time between two jumps.
         """
         if not self.has_jumps:
-            return MIN_SPAN
+            return RATE_TOLERANCES.min_span
         longest = max(map(_longest_run, (self._stands & self._told).T))
-        return max(MIN_SPAN, 2 * (1 + longest))
+        return max(RATE_TOLERANCES.min_span, 2 * (1 + longest))
 
     @cached_property
     def _turning(self) -> Float[np.ndarray, "n nq"]:
@@ -125,14 +146,15 @@ class RatesByPositions:
         """Steps of coordinates in which accelerations are not small."""
         size = np.nan_to_num(np.abs(self._changes))
         largest = size.max(0)
-        return (size > SMALL * largest) & (largest > NOTHING * largest.max())
+        is_large = size > RATE_TOLERANCES.small_part * largest
+        return is_large & (largest > RATE_TOLERANCES.still_part * largest.max())
 
     @cached_property
     def _stands(self) -> Bool[np.ndarray, "steps nq"]:
         """Steps of coordinates whose velocity hardly follows accelerations."""
         by_turning = self.steps * (self._turning[1:] + self._turning[:-1]) / 2
         changes = np.diff(self.v, axis=0) - by_turning
-        return np.abs(changes) <= FEW * np.abs(self._changes)
+        return np.abs(changes) <= RATE_TOLERANCES.few_part * np.abs(self._changes)
 
     def centers(self, span: int) -> np.ndarray:
         """Return rows with `span` rows on each side, half a span apart."""
@@ -162,7 +184,7 @@ class RatesByPositions:
         speed = np.max(np.abs(self.velocities), axis=0, initial=0.0)
         least = np.minimum(*self._times_around(span))
         error = rounding(self.q) + by_time * speed
-        return 2 * ROUNDINGS * error / least**2
+        return 2 * RATE_TOLERANCES.roundings * error / least**2
 
     def _times_around(self, span: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the times from the row before each center to it, and to that after."""
@@ -174,7 +196,7 @@ class RatesByPositions:
         """Whether times are on a grid, so that few decimals are no rounding."""
         # The last sample may be the end of the path.
         steps = self.steps[: max(1, len(self.steps) - 1)]
-        return bool(np.ptp(steps) <= EVEN * steps.mean())
+        return bool(np.ptp(steps) <= RATE_TOLERANCES.uneven_part * steps.mean())
 
 
 def rounding(values: Float[np.ndarray, "*shape"]) -> float:
@@ -182,7 +204,8 @@ def rounding(values: Float[np.ndarray, "*shape"]) -> float:
     size = float(np.max(np.abs(values), initial=0.0))
     if not np.isfinite(size):
         return 0.0
-    for decimals in range(MIN_DECIMALS, MAX_DECIMALS + 1):
+    least, most = RATE_TOLERANCES.decimals
+    for decimals in range(least, most + 1):
         if np.array_equal(np.round(values, decimals), values):
             return 0.5 * 10.0**-decimals
     if np.array_equal(values.astype(np.float32), values):

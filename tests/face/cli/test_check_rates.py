@@ -2,17 +2,11 @@
 
 import numpy as np
 import pytest
+from face.rate_files import CHANGES, KINDS, RATES, rounded, sampled, world
 
-import posewise as pw
-from posewise.cli.path_file import PathFile
 from posewise.cli.problem_file import make_path_problem, read_problem
 from posewise.cli.rate_checks import check_rates
 from posewise.cli.sample_checks import check_motion_limits
-from posewise.objectives.trajectory.sampling import rounded_in_time
-from posewise.objectives.trajectory.straight_path import StraightPath
-
-DURATION = 2.0
-RATES = [20, 37, 100, 1000]
 
 PROBLEM = """
 scene:
@@ -30,89 +24,20 @@ objectives:
 """
 
 
-def world():
-    C = pw.Config()
-    C.add_frame("cart", joint="transX", limits=([-2], [2]))
-    C.add_frame("lift", "cart", joint="transZ", limits=([-2], [2]))
-    C.add_frame("ball", joint="free")
-    return C
-
-
-def smooth(t):
-    """Return a sine and a cubic with their derivatives, and a ball that turns."""
-    w = np.pi / 2
-    q, v, a = np.zeros((3, len(t), 9))
-    q[:, 0], v[:, 0], a[:, 0] = (
-        0.5 * np.sin(w * t), 0.5 * w * np.cos(w * t), -0.5 * w**2 * np.sin(w * t)
-    )  # fmt: skip
-    q[:, 1], v[:, 1], a[:, 1] = 0.4 * t**2 - 0.1 * t**3, 0.8 * t - 0.3 * t**2, 0.8
-    a[:, 1] -= 0.6 * t
-    c, s = np.cos(w * t), np.sin(w * t)
-    q[:, 5], v[:, 5], a[:, 5] = c, -w * s, -(w**2) * c
-    q[:, 6], v[:, 6], a[:, 6] = s, w * c, -(w**2) * s
-    return q, v, a
-
-
-def knots():
-    times = np.linspace(0, DURATION, 17)
-    return StraightPath(times, smooth(times)[0], quaternions=(5,))
-
-
-def sampled(kind, rate):
-    """Return a path at a rate: smooth, straight between knots, or rounded there."""
-    t = np.arange(int(DURATION * rate) + 1) / rate
-    if kind == "smooth":
-        values = smooth(t)
-    elif kind == "straight":
-        values = knots().sample(t)
-    else:
-        values = rounded_in_time(knots()).sample(t)
-    q, v, a = values
-    return PathFile(q, t, (), None, v, a)
-
-
 @pytest.mark.parametrize("rate", RATES)
-@pytest.mark.parametrize("kind", ["smooth", "straight", "rounded"])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("decimals", [None, 5])
 def test_columns_that_follow_from_positions_pass(kind, rate, decimals):
     path = sampled(kind, rate)
     if decimals is not None:
-        path = PathFile(
-            np.round(path.path, decimals),
-            np.round(path.times, decimals),
-            (),
-            None,
-            np.round(path.velocities, decimals),
-            np.round(path.accelerations, decimals),
-        )
+        path = rounded(path, decimals)
     (check,) = check_rates(path, world())
     assert check.passed, check
 
 
-def bump(values):
-    values[len(values) // 2, 0] += 0.02
-
-
-def stretch(values):
-    values[:, 0] *= 1.3
-
-
-def zero(values):
-    values[:, 0] = 0
-
-
-CHANGES = {
-    "a row of positions": ("path", bump, "velocity of cart"),
-    "all positions": ("path", stretch, "velocity of cart"),
-    "velocities": ("velocities", stretch, "velocity of cart"),
-    "no velocities": ("velocities", zero, "velocity of cart"),
-    "no accelerations": ("accelerations", zero, "acceleration of cart"),
-}
-
-
 @pytest.mark.parametrize("rate", [100, 1000])
 @pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("kind", ["smooth", "straight", "rounded"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_columns_that_contradict_the_positions_are_told(kind, change, rate):
     name, alter, line = CHANGES[change]
     path = sampled(kind, rate)

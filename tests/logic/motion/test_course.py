@@ -9,8 +9,7 @@ from helpers.worlds import random_pose
 import posewise as pw
 from posewise import OT
 from posewise.logic.motion.course import (
-    GRASP_DISTANCE,
-    LIMIT_TOLERANCE,
+    COURSE_ROWS,
     HandCourse,
     add_course_frame,
     follow_course,
@@ -59,7 +58,9 @@ def test_a_hand_stays_within_the_limits_of_its_course(joint, limits, first):
     for change in CHANGES:
         assert violation(C, course, change, OT.eq) < 1e-9
         beyond = max(low - change, change - high)
-        assert (violation(C, course, change, OT.ineq) > 0) == (beyond > LIMIT_TOLERANCE)
+        assert (violation(C, course, change, OT.ineq) > 0) == (
+            beyond > COURSE_ROWS.limit_tolerance
+        )
     moved = C.copy()
     moved.q = C.q + high
     np.testing.assert_allclose(course.progress(C, moved), high, atol=1e-12)
@@ -86,7 +87,7 @@ def test_what_a_hand_comes_off_its_course(joint):
     C.add_frame("off", "hand")
     moved.add_frame("tilted", "hand", pose=[0, 0, 0, np.cos(0.05), np.sin(0.05), 0, 0])
     C.add_frame("tilted", "hand")
-    amounts = {"off": 0.02, "tilted": 0.1 * GRASP_DISTANCE}
+    amounts = {"off": 0.02, "tilted": 0.1 * COURSE_ROWS.grasp_distance}
     for name, amount in amounts.items():
         off = replace(course, link=name).deviation(C, moved)
         np.testing.assert_allclose(off, amount, atol=1e-9)

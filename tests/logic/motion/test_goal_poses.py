@@ -5,11 +5,7 @@ import pytest
 
 import posewise as pw
 from posewise import logic
-from posewise.logic.motion.goal_poses import (
-    EDGE_DISTANCE,
-    MAX_GOAL_POSES,
-    find_goal_poses,
-)
+from posewise.logic.motion.goal_poses import GOAL_POSE_SAMPLING, find_goal_poses
 
 TABLE, BLOCK = [0.3, 0.2, 0.1], [0.04, 0.05, 0.06]
 
@@ -34,7 +30,7 @@ def test_places_hold_and_differ(inside):
     kind = logic.InsideOf if inside else logic.OnTopOf
     predicate = kind("block", "table") & logic.InContactWith("block", "table")
     poses = find_goal_poses(C, "robot", "block", predicate, seed=0)
-    assert len(poses) == MAX_GOAL_POSES
+    assert len(poses) == GOAL_POSE_SAMPLING.max_poses
     points = np.array(poses)[:, :2]
     for pose in poses:
         C.set_pose("block", pose)
@@ -48,13 +44,13 @@ def test_places_are_not_at_an_edge():
     poses = find_goal_poses(
         world(), "robot", "block", logic.OnTopOf("block", "table"), 0
     )
-    room = np.array(TABLE[:2]) / 2 - EDGE_DISTANCE
+    room = np.array(TABLE[:2]) / 2 - GOAL_POSE_SAMPLING.edge_distance
     assert (np.abs(np.array(poses)[:, :2]) <= room + 1e-9).all()
 
 
 def test_a_narrow_ledge_is_better_than_no_place():
     C = world()
-    C.set_shape("table", pw.Box([0.3, EDGE_DISTANCE, 0.1]))
+    C.set_shape("table", pw.Box([0.3, GOAL_POSE_SAMPLING.edge_distance, 0.1]))
     C.set_pose("table", [0, 0, 0.05, 1, 0, 0, 0])
     predicate = logic.OnTopOf("block", "table")
     poses = find_goal_poses(C, "robot", "block", predicate, 0)

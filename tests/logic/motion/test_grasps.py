@@ -1,5 +1,7 @@
 """Grasps: what is held, measured by the signed distance of the fingers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import trimesh
@@ -7,6 +9,7 @@ from helpers.gantry import add_gantry
 
 import posewise as pw
 from posewise.logic.motion import find_grasps
+from posewise.logic.motion.grasp import GRASP_SAMPLING
 from posewise.logic.motion.grasps import least_width
 from posewise.logic.motion.robot import find_robot
 from posewise.robots.errors import ConfigError
@@ -103,7 +106,8 @@ def test_grasps_do_not_depend_on_how_many_are_checked_at_a_time(monkeypatch):
     C = world_with(SHAPES["cylinder"])
     (hand,) = find_robot(C, "gantry").hands
     together = find_grasps(C, "thing", hand, limit=9)
-    monkeypatch.setattr("posewise.logic.motion.grasps.BATCH_SIZE", 1)
+    one = replace(GRASP_SAMPLING, batch_size=1)
+    monkeypatch.setattr("posewise.logic.motion.grasps.GRASP_SAMPLING", one)
     monkeypatch.setattr("posewise.robots.contact.ray_casting.MAX_LINES", 7)
     one_by_one = find_grasps(C, "thing", hand, limit=9)
     assert [g.name for g in one_by_one] == [g.name for g in together]
