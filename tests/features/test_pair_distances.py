@@ -137,6 +137,11 @@ def test_derivatives_by_shapes_are_differences(kind):
     rng = np.random.default_rng(2)
     # Sizes that are zero are kinks: a capsule has no width about its segment.
     step = jax.tree.map(lambda x: rng.normal(size=x.shape) * (x != 0), shapes)
+    turn = np.cross(np.eye(3), rng.normal(size=3))
+    turned = shapes.pose[..., :3] @ turn
+    step = step._replace(
+        pose=np.concatenate([turned, rng.normal(size=(len(turned), 3, 1))], -1)
+    )
     W = rng.normal(size=(3, len(measure.pairs)))
 
     def weighted(shapes, xp=jnp):
