@@ -1,6 +1,7 @@
 """Signed distances of many pairs of frames, as one function of a configuration."""
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ from posewise.robots.kinematics.forward import (
 )
 from posewise.robots.kinematics.manifold import tangent_to_coordinates
 from posewise.robots.typing import Array, FrameName
-from posewise.robots.validation import float_array
+from posewise.robots.validation import float_array, number
 
 from .bound_feature import cast_floating
 from .errors import FeatureError
@@ -65,6 +66,8 @@ class PairDistances:
     ) -> Float[jax.Array, "*batch pairs"]:
         """Return the signed distances, negative in penetration, at most the cutoff.
 
+        Those of frames at NaN, or of any frames where shapes have NaN, are NaN.
+
         Args:
             q: configurations.
             shapes: of the bodies, instead of those of the world.
@@ -91,9 +94,8 @@ class PairDistances:
         For arguments see `__call__`.
         """
         poses, shape = self._at(q, shapes), np.shape(q)
-        contacts, rows = poses.contacts(), jnp.reshape(q, (-1, shape[-1]))
-        ends = poses.table["ends"]
-        J = _JACOBIAN(self.kinematics, contacts, poses.twists, ends, rows)
+        contacts, ends = poses.contacts(), poses.table["ends"]
+        J = _JACOBIAN(self.kinematics, contacts, poses.twists, ends, poses.q)
         return self._shaped(contacts.distance, shape), self._shaped(J, shape)
 
     def bodies(self, frame: FrameName) -> Int[np.ndarray, " rows"]:
@@ -112,6 +114,7 @@ class PairDistances:
 
     def with_shapes(self, shapes: Shapes) -> "PairDistances":
         """Return the distances of bodies with other sizes or poses."""
+        self._check(shapes)
         return replace(self, shapes=shapes)
 
     def _at(self, q: Any, shapes: Shapes | None) -> "_Poses":
@@ -122,6 +125,8 @@ class PairDistances:
         xp: Any = jnp if is_traced(arrays) else np
         if xp is jnp:
             q = jnp.asarray(q)
+            if not jnp.issubdtype(q.dtype, jnp.floating):
+                q = q.astype(jnp.result_type(float))
         else:
             q = float_array("q", q, "configurations (*batch, nq)", FeatureError)
             q = q.astype(jnp.result_type(float))
@@ -130,7 +135,18 @@ class PairDistances:
                 f"q has shape {q.shape}, expected (*batch, {self.kinematics.nq}): one"
                 " configuration, or any number of them along leading axes."
             )
+        self._check(shapes)
         return _Poses.of(self.types, q, *jax.tree.map(xp.asarray, arrays[1:]))
+
+    def _check(self, shapes: Any) -> None:
+        expected = [np.shape(x) for x in self.shapes]
+        sizes = [np.shape(x) for x in shapes] if isinstance(shapes, Shapes) else shapes
+        if sizes != expected:
+            raise FeatureError(
+                f"shapes: {sizes!r}, expected those of this world with other numbers,"
+                f" arrays of shapes {expected}: use shapes._replace, and jax.vmap for"
+                " several sets of shapes."
+            )
 
     def _shaped(self, x: Array, q_shape: tuple[int, ...]) -> jax.Array:
         count = len(self.pairs)
@@ -152,8 +168,9 @@ def distances(
 ) -> PairDistances:
     """Return the signed distances of pairs of frames as one function of q.
 
-    A frame with several shapes counts as their union. One program serves all kinds of
-    pairs of a robot, and any number of them up to a class of capacity.
+    A frame with several shapes counts as their union, one without any as a point. One
+    program serves all kinds of pairs of a robot, and any number of them up to a class
+    of capacity.
 
     Args:
         C: the world, as it is now.
@@ -162,8 +179,10 @@ def distances(
             derivative of zero [m]; None: all are measured.
 
     Raises:
-        ConfigError: for an unknown frame, or one without a shape for collision.
-        FeatureError: for no pairs, or a cutoff that is no distance.
+        ConfigError: for an unknown frame, the world, or a frame whose shapes are all
+            excluded from collisions.
+        FeatureError: for no pairs, what is no pair of names, two half-spaces, or a
+            cutoff that is no distance.
 
     >>> import posewise as pw
     >>> C = pw.Config()
@@ -173,12 +192,10 @@ def distances(
     >>> measure([[1.0], [2.0]]).round(6).tolist()
     [[0.8], [1.8]]
     """
-    if cutoff is not None and not 0 < cutoff < np.inf:
-        raise FeatureError(
-            f"cutoff is {cutoff!r}, expected a distance > 0 in metres, or"
-            " None to measure all pairs."
-        )
-    named = C.pairs.names() if pairs is None else [(str(a), str(b)) for a, b in pairs]
+    if cutoff is not None:
+        expected = "a distance in metres, > 0, or None to measure all pairs"
+        cutoff = number("cutoff", cutoff, expected, lambda x: x > 0, FeatureError)
+    named = C.pairs.names() if pairs is None else _pairs_of_names(pairs)
     if not named:
         raise FeatureError(
             "pairs is empty, expected pairs of names of frames: without an argument"
@@ -203,7 +220,10 @@ def distances(
     rows = np.flatnonzero(bodies.hull >= 0)
     body_of_hull[bodies.hull[rows]] = rows
     vertices = arrays["vertices"]
-    is_copy = (vertices == vertices[:, :1]).all(-1) & (np.arange(vertices.shape[1]) > 0)
+    place = np.arange(vertices.shape[1])
+    is_copy = (vertices == vertices[:, :1]).all(-1) & (place > 0)
+    # All corners of a box count, also where it is as thin as a segment or a point.
+    is_copy = np.where(rank[body_of_hull, None] == 0, place >= 8, is_copy)
     shapes = Shapes(
         arrays.pop("body_pose"),
         *(arrays.pop(name) for name in ("half", "radii", "radius", "vertices")),
@@ -219,17 +239,31 @@ def distances(
         pairs=tuple(named),
         frames=tuple(frames[i].name for i in bodies.frame.tolist()),
         shapes=shapes,
-        cutoff=None if cutoff is None else np.array(float(cutoff)),
+        cutoff=None if cutoff is None else np.array(cutoff),
         types=types,
         kinematics=K,
         table=indices_of_bodies,
     )
 
 
+def _pairs_of_names(pairs: Any) -> list[tuple[str, str]]:
+    """Return pairs of names as strings, after checks."""
+    pairs = list(pairs) if isinstance(pairs, Iterable) else [pairs]
+    for k, pair in enumerate(pairs):
+        is_pair = isinstance(pair, Sequence | np.ndarray) and len(pair) == 2
+        if not is_pair or not all(isinstance(name, str) for name in pair):
+            raise FeatureError(
+                f"pairs[{k}] is {pair!r}, expected two names of frames: pairs are a"
+                ' list such as [("ball", "wall"), ("ball", "floor")].'
+            )
+    return [(str(a), str(b)) for a, b in pairs]
+
+
 class _Poses(NamedTuple):
     """Poses of what carries bodies at configurations, and the bodies on them."""
 
     types: PairTypes
+    q: Array
     R: Array
     p: Array
     twists: Array
@@ -241,19 +275,21 @@ class _Poses(NamedTuple):
     def of(
         cls,
         types: PairTypes,
-        q: Float[Array, "rows nq"],
+        q: Float[Array, "*batch nq"],
         shapes: Shapes,
         K: Kinematics,
         table: Indices,
         cutoff: Float[Array, ""] | None,
     ) -> "_Poses":
         """Return the poses of all rows."""
-        (R, p), twists = forward_pass_nodes(K, q.reshape(-1, K.nq))
+        # A robot without joints has rows, too: -1 cannot stand for their number.
+        q = q.reshape(math.prod(q.shape[:-1]), K.nq)
+        (R, p), twists = forward_pass_nodes(K, q)
         shapes = Shapes(*(cast_floating(x, q.dtype) for x in shapes))
         shapes = complete_shapes(shapes, table)
         table = on_nodes(K, table | {"body_pose": shapes.pose})
         shapes = shapes._replace(pose=cast_floating(table.pop("body_pose"), q.dtype))
-        return cls(types, R, p, twists, shapes, table, cutoff)
+        return cls(types, q, R, p, twists, shapes, table, cutoff)
 
     def distances(self) -> jax.Array:
         distance: jax.Array = frame_distances(*self._arguments())
@@ -277,7 +313,7 @@ def _jacobian_of_rows(
     moves = jnp.asarray(K.tree.node_dof_mask)[ends].astype(q.dtype)
     by_dof: Any = sum(wrench[..., k, None] * twists[:, None, :, k] for k in range(6))
     J = fold_dofs(K, by_dof * (moves[:, 0] - moves[:, 1]))
-    by_q: jax.Array = tangent_to_coordinates(K.tree, q[:, None], J)
+    by_q: jax.Array = tangent_to_coordinates(K.tree, q, J)
     return by_q
 
 

@@ -12,6 +12,7 @@ from jaxtyping import Float
 from posewise.collision import HalfSpace, Hull
 from posewise.collision.contact_derivatives import vertex_weights
 from posewise.compilation.arrays import Array
+from posewise.compilation.precision import full_matmul_precision
 from posewise.robots.contact.body_table import CORES_OF_KIND, PairKind
 
 from ..pair_types import PairTypes
@@ -50,6 +51,7 @@ def frame_distances(
     return jnp.asarray(out.distance)
 
 
+@full_matmul_precision
 def _distance_tangents(types: PairTypes, primals: Any, tangents: Any) -> Any:
     R, p, shapes, table, cutoff = primals
     contacts = frame_contacts(types, *primals)

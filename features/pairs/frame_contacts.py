@@ -206,6 +206,9 @@ def _measure_rows(
 ) -> jax.Array:
     """Return the entries of all rows of a batch."""
     batch, set_axes = p.shape[:-2], shapes.radius.ndim - 1
+    ends = table["ends"]
+    if not math.prod(batch):
+        return jnp.zeros((*batch, len(ends), NUM_COLUMNS), p.dtype)
     sets = math.prod(batch[:set_axes])
     params = {k: flatten_axes(v, set_axes) for k, v in shapes._asdict().items()}
     params["body_pose"] = params.pop("pose")
@@ -213,8 +216,21 @@ def _measure_rows(
     indices = {k: jnp.broadcast_to(v, (sets, *v.shape)) for k, v in table.items()}
     R, p = flatten_axes(R, len(batch)), flatten_axes(p, len(batch))
     source = PairSource(types, R, p, params | indices)
-    entries = _measure_source(source, cutoff)
-    return entries.reshape(*batch, source.ends, NUM_COLUMNS)
+    entries = _measure_source(source, cutoff).reshape(*batch, -1, NUM_COLUMNS)
+    # No comparison is true of NaN: such a pair would be beyond the cutoff.
+    is_known = _are_finite(source)[:, ends].all(-1).reshape(*batch, -1, 1)
+    is_pair = np.arange(NUM_COLUMNS) == NUM_COLUMNS - 1
+    return jnp.where(is_known | is_pair, entries, np.nan)
+
+
+def _are_finite(source: PairSource) -> jax.Array:
+    """Return which poses have numbers only (rows, nodes), none if shapes have not."""
+    shapes = ("body_pose", "half", "radii", "radius", "vertices")
+    arrays = (source.params[name] for name in shapes)
+    sums: Any = sum(x.reshape(source.sets, -1).sum(1) for x in arrays)
+    of_poses = source.R.sum((-2, -1)) + source.p.sum(-1)
+    of_shapes = jnp.repeat(sums, source.shared)[:, None]
+    return jnp.isfinite(of_poses + of_shapes)
 
 
 _PROGRAM = compile_program(_measure_rows, fetches=True)
