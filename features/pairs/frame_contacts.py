@@ -37,7 +37,8 @@ of each body, the "body_of_hull", and "is_copy" of each vertex."""
 
 
 NUM_COLUMNS = 11
-"""Number of columns of an entry of a pair of frames, see `_COLUMNS`."""
+"""Number of columns of an entry of a pair of frames, see `_COLUMNS`; fewer leave out
+witness points."""
 _COLUMNS = (0, slice(1, 4), slice(4, 7), slice(7, 10), 10)
 """Columns of distance, points, normal, and index of the nearest pair of bodies."""
 
@@ -246,16 +247,16 @@ def _measure_source(source: PairSource, cutoff: jax.Array) -> jax.Array:
     reach = jnp.where(source.params["margin"] > -jnp.inf, cutoff.max(), -jnp.inf)
     near = pairs.near([source.of_pairs(reach)])
 
-    def may_count(at: PairLocation, bound: Array) -> Array:
-        counts: Array = bound < limits[at.row]
+    def may_count(place: PairLocation, bound: Array) -> Array:
+        counts: Array = bound < limits[place.row]
         return counts
 
-    def add(at: PairLocation, a: Body, b: Body, is_valid: Array, state: Any) -> Any:
+    def add(place: PairLocation, a: Body, b: Body, is_valid: Array, state: Any) -> Any:
         out = contact(a, b)
         d = jnp.where(is_valid, out.distance, jnp.inf)[:, None]
-        pair = (at.pair % source.pairs).astype(d.dtype)[:, None]
+        pair = (place.pair % source.pairs).astype(d.dtype)[:, None]
         entry = jnp.concatenate([d, out.point_a, out.point_b, out.normal, pair], -1)
-        return scatter_min(state, at.end, entry)
+        return scatter_min(state, place.end, entry)
 
     nothing = jnp.zeros((source.n, source.ends, 10), pairs.p.dtype)
     farthest = jnp.broadcast_to(limits[:, None, None], (source.n, source.ends, 1))
