@@ -9,6 +9,7 @@ VALIDATES_ITSELF = frozenset(
     """
     posewise.cli.problem_file
     posewise.features.feature
+    posewise.features.pair_distances
     posewise.features.table
     posewise.logic.bddl.binding
     posewise.logic.bddl.definitions

@@ -22,7 +22,7 @@ _IS_HULL, _IS_PLANE = (
     np.array([[core is chosen for core in CORES_OF_KIND[kind]] for kind in PairKind])
     for chosen in (Hull, HalfSpace)
 )
-"""Of each kind of pair, whether A and B are measured as hulls or as half-spaces."""
+"""Cores A and B of each kind of pair that are measured as hulls, as half-spaces."""
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))

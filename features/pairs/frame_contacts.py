@@ -249,16 +249,16 @@ def _measure_source(source: PairSource, cutoff: jax.Array | None) -> jax.Array:
     if cutoff is not None:
         farthest = jnp.repeat(cutoff.reshape(-1), n // cutoff.size)
 
-    def may_count(at: PairLocation, bound: Array) -> Array:
-        counts: Array = bound < gather(farthest, at.row)
+    def may_count(place: PairLocation, bound: Array) -> Array:
+        counts: Array = bound < gather(farthest, place.row)
         return counts
 
-    def add(at: PairLocation, a: Body, b: Body, is_valid: Array, state: Any) -> Any:
+    def add(place: PairLocation, a: Body, b: Body, is_valid: Array, state: Any) -> Any:
         out = contact(a, b)
         d = jnp.where(is_valid, out.distance, jnp.inf)[:, None]
-        pair = (at.pair % source.pairs).astype(d.dtype)[:, None]
+        pair = (place.pair % source.pairs).astype(d.dtype)[:, None]
         entry = jnp.concatenate([d, out.point_a, out.point_b, out.normal, pair], -1)
-        return scatter_min(state, at.end, entry)
+        return scatter_min(state, place.end, entry)
 
     nothing = jnp.zeros((n * ends, NUM_COLUMNS - 1), dtype)
     begin = jnp.concatenate([jnp.repeat(farthest, ends)[:, None], nothing], 1)

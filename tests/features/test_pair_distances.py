@@ -34,7 +34,7 @@ KINDS = ["boxes", pytest.param("all", marks=pytest.mark.long)]
 
 
 def world(kind: str) -> pw.Config:
-    """Return an arm with a mimic joint and a quaternion among things."""
+    """Return an arm with a mimic joint and a quaternion among obstacles."""
     C = pw.Config()
     C.add_frame("wall", position=[1, 0, 0.5], shape=pw.Box([0.2, 1, 1]), contact=1)
     C.add_frame("base", position=[0, 0, 0.5], joint="transX")
@@ -259,8 +259,8 @@ def test_sets_of_shapes_and_cutoffs_have_axes_of_their_own():
     expected = np.array([measure(q, shapes) for shapes in sets])
     by_shapes = jax.jit(jax.vmap(measure, (None, 0)))(q, stacked)
     np.testing.assert_allclose(by_shapes, expected, atol=1e-13)
-    both = jax.jit(jax.vmap(measure))(q, stacked)
-    np.testing.assert_allclose(both, expected[range(3), range(3)], atol=1e-13)
+    paired = jax.jit(jax.vmap(measure))(q, stacked)
+    np.testing.assert_allclose(paired, expected[range(3), range(3)], atol=1e-13)
     nested = jax.vmap(jax.vmap(measure, (0, None)), (None, 0))(q, stacked)
     np.testing.assert_allclose(nested, expected, atol=1e-13)
     limited = pw.distances(C, measure.pairs, cutoff=CUTOFF)
