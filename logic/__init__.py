@@ -87,7 +87,6 @@ from .states.thermal_predicates import Cooked as Cooked
 from .states.thermal_predicates import Frozen as Frozen
 from .states.thermal_predicates import Heated as Heated
 from .states.thermal_predicates import OnFire as OnFire
-from .states.thermal_rules import dwell_steps as dwell_steps
 from .states.toggle_slice_predicates import Sliced as Sliced
 from .states.toggle_slice_predicates import ToggledOn as ToggledOn
 from .states.water_predicates import Contains as Contains

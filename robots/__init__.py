@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from .geometry.shapes import PointCloud as PointCloud
     from .geometry.shapes import Sphere as Sphere
     from .kinematics.forward import Kinematics as Kinematics
-    from .simulation.motion import RayHits as RayHits
     from .simulation.motion import SimulatedContact as SimulatedContact
     from .simulation.motion import SimulatedTrajectory as SimulatedTrajectory
     from .simulation.motion import SimulationError as SimulationError
@@ -66,7 +65,7 @@ else:
             ),
             ".kinematics.forward": "Kinematics",
             ".simulation.motion": (
-                "RayHits SimulatedContact SimulatedTrajectory SimulationError"
+                "SimulatedContact SimulatedTrajectory SimulationError"
             ),
             ".simulation.run": "Motor TwinRun",
             ".simulation.twin": "Twin",

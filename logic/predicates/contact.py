@@ -21,7 +21,24 @@ from .verdict_predicate import SemanticPredicate
 
 
 @dataclass(frozen=True)
-class InContactWith(SemanticPredicate):
+class ContactPredicate(SemanticPredicate):
+    """A predicate whose objects touch if their distance is within a tolerance.
+
+    Raises:
+        PredicateError: as `SemanticPredicate`, and for a negative tolerance.
+    """
+
+    tolerance: float = field(default=CONTACT_TOLERANCE, kw_only=True)
+    """Largest distance that counts as contact [m]."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        label = f"{type(self).__name__}: tolerance"
+        number(label, self.tolerance, ">= 0 (metres)", lambda x: x >= 0, PredicateError)
+
+
+@dataclass(frozen=True)
+class InContactWith(ContactPredicate):
     """The distance of a and b is at most the tolerance: they touch or overlap.
 
     It is the exact distance of the two closest convex parts; objects between them do
@@ -42,11 +59,6 @@ class InContactWith(SemanticPredicate):
 
     a: FrameName
     b: FrameName
-    tolerance: float = field(default=CONTACT_TOLERANCE, kw_only=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_tolerance(self, self.tolerance)
 
     def verdict(self, C: Config) -> Verdict:
         return contact_verdict(C, self.a, self.b, self.tolerance)
@@ -60,9 +72,3 @@ class InContactWith(SemanticPredicate):
         error = contact_smoothing_error(self.tolerance, self.bound)
         feature = pair.feature(within_distance_rows(self.tolerance, error))
         return Inequality(feature, scale=100.0, error=error)
-
-
-def check_tolerance(predicate: SemanticPredicate, tolerance: float) -> None:
-    """Raise a PredicateError unless a tolerance is a length >= 0."""
-    label = f"{type(predicate).__name__}: tolerance"
-    number(label, tolerance, ">= 0 (metres)", lambda x: x >= 0, PredicateError)

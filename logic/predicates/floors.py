@@ -1,23 +1,21 @@
 """Floors: an object on the floor, or on the floor of a room."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName
 
-from ..exact.contact import CONTACT_TOLERANCE
 from ..exact.floors import floor_verdict, room_floors, room_of_floor
 from ..exact.verdict import Verdict
 from ..relaxed.constraint_terms import ConstraintTerm
 from ..relaxed.contact import contact_smoothing_error
 from ..relaxed.floors import on_floor_term
 from ..relaxed.rooms import middle_in_rooms
-from .contact import InContactWith, check_tolerance
-from .verdict_predicate import SemanticPredicate
+from .contact import ContactPredicate, InContactWith
 
 
 @dataclass(frozen=True)
-class OnFloor(SemanticPredicate):
+class OnFloor(ContactPredicate):
     """a touches a floor; for the name of a room, that room's floor, inside of the room.
 
     The room is the one at the middle of a's bounding box, by `C.annotations.rooms`. Its
@@ -44,11 +42,6 @@ class OnFloor(SemanticPredicate):
 
     a: FrameName
     floor_or_room: str
-    tolerance: float = field(default=CONTACT_TOLERANCE, kw_only=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_tolerance(self, self.tolerance)
 
     def verdict(self, C: Config) -> Verdict:
         return floor_verdict(

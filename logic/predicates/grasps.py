@@ -1,13 +1,12 @@
 """Grasps: an object attached to a hand, or held between its fingers."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName
 
 from ..errors import PredicateError
-from ..exact.contact import CONTACT_TOLERANCE
 from ..exact.grasps import MAX_OPPOSED_COSINE, agent_with_hands, grasp_verdict
 from ..exact.verdict import Verdict
 from ..geometry.frame_groups import (
@@ -30,12 +29,11 @@ from ..relaxed.contact import (
 )
 from ..relaxed.grasps import attachment_rows, opposed_contact_rows
 from ..relaxed.object_features import ObjectPair, feature_on_frames
-from .contact import check_tolerance
-from .verdict_predicate import SemanticPredicate
+from .contact import ContactPredicate
 
 
 @dataclass(frozen=True)
-class InHandOfAgent(SemanticPredicate):
+class InHandOfAgent(ContactPredicate):
     """a is rigidly attached to a hand of the agent, or held between two fingers.
 
     Attached: a's root frame has no moving joint, and is attached below the frame of a
@@ -60,11 +58,6 @@ class InHandOfAgent(SemanticPredicate):
 
     a: FrameName
     agent: str
-    tolerance: float = field(default=CONTACT_TOLERANCE, kw_only=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_tolerance(self, self.tolerance)
 
     def verdict(self, C: Config) -> Verdict:
         return grasp_verdict(C, self.a, self.agent, self.tolerance, self.semantics)

@@ -1,13 +1,12 @@
 """Support: an object straight above, or straight below, another."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName
 
-from ..exact.contact import CONTACT_TOLERANCE
 from ..exact.support import (
     on_top_verdict,
     supports,
@@ -24,12 +23,12 @@ from ..relaxed.constraint_terms import (
 from ..relaxed.object_features import object_pair
 from ..relaxed.rays import DOWN, UP
 from ..relaxed.support import on_supports_term, vertical_ray_term
-from .contact import InContactWith, check_tolerance
+from .contact import ContactPredicate, InContactWith
 from .verdict_predicate import SemanticPredicate
 
 
 @dataclass(frozen=True)
-class OnTopOf(SemanticPredicate):
+class OnTopOf(ContactPredicate):
     """a touches b, and b is straight below a's centre of mass and not above it.
 
     Below and above are along the world's z. A convex part of b that contains the centre
@@ -52,11 +51,6 @@ class OnTopOf(SemanticPredicate):
 
     a: FrameName
     b: FrameName
-    tolerance: float = field(default=CONTACT_TOLERANCE, kw_only=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_tolerance(self, self.tolerance)
 
     def verdict(self, C: Config) -> Verdict:
         return on_top_verdict(C, self.a, self.b, self.tolerance, self.semantics)

@@ -105,11 +105,6 @@ def row_function(
     return rows
 
 
-def error_bound(term: ConstraintTerm, C: Config) -> float:
-    """Return a bound on how far a violation may be above the exact value."""
-    return max((r.error for r in inequalities(term, C)), default=0.0)
-
-
 def objectives(
     term: ConstraintTerm, C: Config, interval: SliceInterval
 ) -> ObjectiveSpecs:

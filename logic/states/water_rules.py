@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from jaxtyping import Bool
 
-from posewise.robots.annotations.object_states import DROPLETS_PER_SOURCE, Stream
+from posewise.robots.annotations.object_states import Stream
 from posewise.robots.typing import Array
 
 DROPLET_PERIOD = 0.1
@@ -34,28 +34,6 @@ def stream_step(
     # The releasing step itself is not counted, as in iGibson's code, so that at 30 Hz
     # there is a droplet every 4 steps, not every 3.
     return replace(stream, since=0.0, left=stream.left - 1), True
-
-
-def emission(
-    running: Bool[np.ndarray, " T"],
-    dt: float,
-    period: float = DROPLET_PERIOD,
-    drops: int = DROPLETS_PER_SOURCE,
-) -> Bool[np.ndarray, " T"]:
-    """Return in which of T steps a source releases a droplet.
-
-    Args:
-        running: whether the source is on during each step: a tap switched on in a step
-            runs from the next step on.
-        dt: length of a step [s].
-        period: nominal time between two droplets [s].
-        drops: number of droplets of the source; they are not replenished.
-    """
-    stream, released = Stream(left=drops), np.zeros(len(running), bool)
-    for k, on in enumerate(running):
-        stream = replace(stream, running=bool(on))
-        stream, released[k] = stream_step(stream, dt, period)
-    return released
 
 
 def is_soaked(wetness: Array | int, level: int = 1) -> Bool[np.ndarray, "..."]:

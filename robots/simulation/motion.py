@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from ..config import Config
 from ..errors import PosewiseError
@@ -73,16 +73,6 @@ class SimulatedContact:
     """Force of a on b [N, world]."""
     distance: float
     """Signed distance [m], negative in penetration."""
-
-
-@dataclass(frozen=True, eq=False)
-class RayHits:
-    """The first hit of each ray."""
-
-    distance: Float[np.ndarray, " rays"]
-    """Distance from the origin [m]; inf: no hit."""
-    frame: Int[np.ndarray, " rays"]
-    """Indices of the frames that are hit; -1: no hit."""
 
 
 def check_stable(mujoco: ModuleType, datas: "Iterable[MjData]") -> None:

@@ -1,4 +1,4 @@
-"""MuJoCo twins of worlds: simulation, contacts with forces, rays and distances.
+"""MuJoCo twins of worlds: simulation, contacts with forces, and distances.
 
 A twin has a body for each frame of a `Config`, with its collision shapes, and the same
 pairs of shapes collide. Its contacts are stiff, with elliptic friction cones.
@@ -21,7 +21,7 @@ from ..typing import FrameName, MatrixLike, VectorLike
 from ..validation import float_array, number
 from ..world.mimic_joints import resolve_mimics
 from .model import TIMESTEP, TwinModel, build_twin_model
-from .motion import RayHits, SimulatedContact, SimulatedTrajectory, check_stable
+from .motion import SimulatedContact, SimulatedTrajectory, check_stable
 from .readout import frame_body, read_contacts
 from .run import Motor, TwinRun
 
@@ -187,47 +187,6 @@ class Twin:
         data = self._new_data(q)
         return TwinRun(self.C, self._twin_model, data, self._movable, motors or {})
 
-    def cast_rays(
-        self, origin: VectorLike, directions: MatrixLike, q: VectorLike | None = None
-    ) -> RayHits:
-        """Return the first collision shape that each ray hits.
-
-        Args:
-            origin: Start of all rays (3,) [m, world].
-            directions: Directions (n, 3), of any length.
-            q: Joint coordinates (nq,); default: those of the world.
-
-        Raises:
-            ConfigError: For arguments of a wrong shape or value.
-        """
-        start = float_array("origin", origin, "3 numbers")
-        rays = float_array("directions", directions, "(n, 3) numbers")
-        length = np.linalg.norm(rays, axis=-1, keepdims=True)
-        if (
-            start.shape != (3,)
-            or rays.shape[1:] != (3,)
-            or not np.isfinite(start).all()
-            or not (np.isfinite(length) & (length > 0)).all()
-        ):
-            raise ConfigError(
-                f"origin and directions have shapes {start.shape} and {rays.shape},"
-                " expected (3,) and (n, 3), finite, no direction zero."
-            )
-        n = len(rays)
-        geoms, distance = np.full((n, 1), -1, np.int32), np.full((n, 1), -1.0)
-        data, cast = self._new_data(q), self._mujoco.mj_multiRay
-        # Newer versions of MuJoCo have another output, for normals.
-        normals = (None,) if "normal" in (cast.__doc__ or "") else ()
-        shape = self._ray_shape(n)
-        cast(
-            self.model, data, start, (rays / length).ravel(), None, True, -1,
-            geoms.reshape(shape), distance.reshape(shape), *normals, n, np.inf,
-        )  # fmt: skip
-        hit = geoms.ravel() >= 0
-        frames = np.full(n, -1)
-        frames[hit] = self._twin_model.geom_frames[geoms.ravel()[hit]]
-        return RayHits(np.where(hit, distance.ravel(), np.inf), frames)
-
     def distance(
         self, a: FrameName, b: FrameName, q: VectorLike | None = None
     ) -> tuple[float, Float[np.ndarray, "3"], Float[np.ndarray, "3"]]:
@@ -341,10 +300,6 @@ class Twin:
         if not geoms:
             raise ConfigError(f"{name!r} has no shape for collisions.")
         return geoms
-
-    def _ray_shape(self, n: int) -> tuple[int, ...]:
-        """Return the shape of ray results, which were vectors before MuJoCo 4."""
-        return (n, 1) if int(self._mujoco.__version__.split(".")[0]) >= 4 else (n,)
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,14 @@
 """Series of states that follow from the rules of single steps."""
 
+from dataclasses import replace
+
 import numpy as np
 from jaxtyping import Bool, Float
 
 from posewise.logic.states.thermal_rules import DEFAULT_STEP, temperature_step
 from posewise.logic.states.toggle_slice_rules import toggle_step
+from posewise.logic.states.water_rules import DROPLET_PERIOD, stream_step
+from posewise.robots.annotations.object_states import DROPLETS_PER_SOURCE, Stream
 
 
 def temperature_history(
@@ -34,3 +38,17 @@ def toggle_history(
         value, near = toggle_step(value, near, d, **options)
         history[k] = value
     return history
+
+
+def emission(
+    running: Bool[np.ndarray, " T"],
+    dt: float,
+    period: float = DROPLET_PERIOD,
+    drops: int = DROPLETS_PER_SOURCE,
+) -> Bool[np.ndarray, " T"]:
+    """Return in which of T steps a source releases a droplet."""
+    stream, released = Stream(left=drops), np.zeros(len(running), bool)
+    for k, on in enumerate(running):
+        stream = replace(stream, running=bool(on))
+        stream, released[k] = stream_step(stream, dt, period)
+    return released

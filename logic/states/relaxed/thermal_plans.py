@@ -4,7 +4,7 @@ An object is in range of one source for as many consecutive slices as it takes, 
 from all opposed sources until then; or it is in range for so few slices that it does
 not get there. Counts of slices hold for a roll-out of every step size from one slice
 down to none: heating is slowest in the limit of small steps, exp(-r t), and fastest
-with one step per slice, (1 - r·tau)^n, both by the closed form of `dwell_steps`.
+with one step per slice, (1 - r·tau)^n, by T_n = T_s - (T_s - T_0)(1 - r·dt)^n.
 """
 
 import math

@@ -3,18 +3,14 @@
 import numpy as np
 import pytest
 from helpers.oracle import reference
-from helpers.state_histories import temperature_history, toggle_history
+from helpers.state_histories import emission, temperature_history, toggle_history
 
 import posewise as pw
-from posewise import ConfigError, logic
+from posewise import logic
 from posewise.logic.states.dirt_rules import dirt_level, is_dirty, wipe_step
-from posewise.logic.states.thermal_rules import (
-    dwell_steps,
-    is_source_active,
-    temperature_step,
-)
+from posewise.logic.states.thermal_rules import is_source_active, temperature_step
 from posewise.logic.states.toggle_slice_rules import slice_step
-from posewise.logic.states.water_rules import emission, is_soaked
+from posewise.logic.states.water_rules import is_soaked
 
 STEP = 1 / 30
 
@@ -196,41 +192,13 @@ def test_requirements_of_a_source(toggled, opened):
         (-18.0, 0.02, -3.0, 0.0, 0),
     ],
 )
-def test_dwell_steps_of_the_specification(source, rate, start, target, steps):
-    assert dwell_steps(start, target, source, rate) == steps
-
-
-def test_dwell_steps_equal_the_roll_out():
-    rng = np.random.default_rng(0)
-    for _ in range(30):
-        T0, Ts = rng.uniform(-30, 60), rng.uniform(80, 1000)
-        hot = rng.random() < 0.5
-        T0, Ts = (T0, Ts) if hot else (Ts / 10, T0 - 60)
-        target = T0 + rng.uniform(0.05, 0.9) * (Ts - T0)
-        rate, dt = rng.uniform(0.05, 0.2), rng.uniform(0.05, 0.2)
-        n = dwell_steps(T0, target, Ts, rate, dt)
-        T = temperature_history(
-            T0, np.ones((n, 1), bool), np.array([Ts]), np.array([rate]), dt
-        )
-        reached = T >= target if hot else T <= target
-        assert reached.tolist() == [False] * (n - 1) + [True]
-
-
-@pytest.mark.parametrize(
-    "args, message",
-    [
-        ((23, 200, 200, 0.04), "never brings"),
-        ((23, 30, 23, 0.04), "never brings"),
-        ((23, 70, 200, 0.0), "heating_rate"),
-        ((23, 70, 200, 40.0), "rate · dt < 1"),
-        (("hot", 70, 200, 0.04), "start"),
-        ((23, float("nan"), 200, 0.04), "target"),
-        ((23, 70, 200, 0.04, 0), "dt"),
-    ],
-)
-def test_dwell_steps_that_cannot_be(args, message):
-    with pytest.raises(ConfigError, match=message):
-        dwell_steps(*args)
+def test_steps_in_range_of_the_specification(source, rate, start, target, steps):
+    """N = ⌈ln((T_s - T_0) / (T_s - T)) / -ln(1 - r·dt)⌉ steps reach T."""
+    reach = np.ones((steps + 1, 1), bool)
+    after = temperature_history(start, reach, np.array([source]), np.array([rate]))
+    side = np.sign(source - start)
+    reached = side * np.array([start, *after]) >= side * target
+    assert reached.tolist() == [False] * steps + [True] * 2
 
 
 def test_droplets_by_rate_of_the_states():

@@ -132,10 +132,6 @@ def test_shapes_are_ours():
     assert twin.distance("ground", "ball", C.q)[0] == pytest.approx(
         C.pose("ball")[2] + 0.98
     )
-    hits = twin.cast_rays([0, 0, 1], [[0, 0, -3], [0.5, 0, -1], [0, 0, 1]], C.q)
-    assert [C.frames[i].name for i in hits.frame[:2]] == ["sphere", "ground"]
-    np.testing.assert_allclose(hits.distance, [0.95, 2 * np.sqrt(1.25), np.inf])
-    assert hits.frame[2] == -1
 
 
 def colliding(C: pw.Config) -> set:
@@ -272,11 +268,6 @@ def test_moving_half_spaces_hold():
         (lambda t: t.simulate(1, forces={"b0": np.zeros((3, 6))}), "or 500 rows"),
         (lambda t: t.simulate(1, forces={"world": [0, 0, 1]}), "name a frame"),
         (lambda t: t.q([1, 2]), "qpos has shape"),
-        (
-            lambda t: t.cast_rays([0, 0], [[0, 0, 1]]),
-            "expected \\(3,\\) and \\(n, 3\\)",
-        ),
-        (lambda t: t.cast_rays([0, 0, 0], [[0, 0, 0]]), "no direction"),
         (lambda t: t.distance("b0", "tabel"), "did you mean 'table'"),
         (lambda t: t.contacts(after=-1), "after is -1"),
         (lambda t: Twin(t.C, movable_joints=["b"]), "No joint 'b'"),
