@@ -304,10 +304,10 @@ def test_threads_get_the_same_values():
 
 @pytest.mark.long
 def test_single_precision_is_that_of_the_values():
-    C, measure, q = case("boxes")
+    _, measure, q = case("boxes")
     d, J = measure.value_and_jacobian(q[:4])
     with jax.enable_x64(False):
-        single = pw.distances(C, measure.pairs)
+        single = pw.distances(world("boxes"), measure.pairs)
         values = single.value_and_jacobian(q[:4])
         forward = jax.jit(jax.vmap(jax.jacfwd(single)))(np.asarray(q[:4], "f4"))
     assert {x.dtype for x in (*values, forward)} == {np.dtype("f4")}
