@@ -1,7 +1,5 @@
 """Signed distance, witness points and normal of pairs of convex bodies, in batches."""
 
-from collections.abc import Hashable, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -11,7 +9,6 @@ from jaxtyping import Float
 
 from posewise.compilation.arrays import Array
 from posewise.compilation.compaction import compute_where
-from posewise.compilation.shared_calls import SharedFunction
 
 from .boxes import box_distance
 from .broad_phase import distance_lower_bound
@@ -132,25 +129,7 @@ def _contact_vmap(size: int, batched: Any, *args: Any) -> Any:
     return _batched_contact(*jax.tree.map(broadcast, args, tuple(batched))), (True,) * 4
 
 
-def _like_cores(a: Body, b: Body, cutoff: Array | None) -> Hashable:
-    """Return what bodies must have in common to be pairs of one batch."""
-    leaves = jax.tree.leaves((a, b))
-    return type(a.core), type(b.core), *((x.shape[1:], x.dtype) for x in leaves)
-
-
-def _join_pairs(batches: Sequence[tuple[Body, Body, Array | None]]) -> Any:
-    """Return batches of pairs as one; pairs without a cutoff get an infinite one."""
-    a, b = jax.tree.map(lambda *x: jnp.concatenate(x), *(x[:2] for x in batches))
-    if all(cutoff is None for _, _, cutoff in batches):
-        return a, b, None
-    cutoffs = [
-        jnp.full(len(a.p), jnp.inf, a.p.dtype) if cutoff is None else cutoff
-        for a, _, cutoff in batches
-    ]
-    return a, b, jnp.concatenate(cutoffs)
-
-
-@partial(SharedFunction, key=_like_cores, join=_join_pairs)
+@jax.jit
 def _contact_of_pairs(a: Body, b: Body, cutoff: Array | None) -> tuple[Array, ...]:
     """Return contacts of bodies with one batch axis, in the order of `CORE_ORDER`."""
     if cutoff is not None:

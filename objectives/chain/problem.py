@@ -17,7 +17,6 @@ import numpy as np
 from posewise.compilation.compaction import gather
 from posewise.compilation.packed_pytree import Packed
 from posewise.compilation.precision import full_matmul_precision
-from posewise.compilation.shared_calls import evaluate_together
 from posewise.compilation.single_kernel import defer, subprogram
 from posewise.robots.kinematics.manifold import integrate, interpolate
 from posewise.robots.kinematics.tree import KinematicTree
@@ -136,13 +135,10 @@ class Chain:
         static = subprogram(all_static_inputs, data)
         inputs = [defer(operator.itemgetter(k), static) for k in range(len(parts))]
         kinematics, first = subprogram(light_blocks, data, x, inputs[0])
-        # Most features of bodies measure distances, which are the most code.
-        rest = evaluate_together(
-            [
-                (partial(heavy_blocks, indices), (data, kinematics, part_inputs))
-                for indices, part_inputs in zip(heavy, inputs[1:], strict=True)
-            ]
-        )
+        rest = [
+            subprogram(partial(heavy_blocks, indices), data, kinematics, part_inputs)
+            for indices, part_inputs in zip(heavy, inputs[1:], strict=True)
+        ]
 
         def in_order(*blocks: list[ResidualBlock]) -> tuple[ResidualBlock, ...]:
             indices = [*light, *sum(heavy, [])]
