@@ -9,7 +9,7 @@ boxes. Printed are the seconds of the first call, and pairs a second of distance
 (`value`) and of these with Jacobians (`+J`), by `pw.distances` from an array of
 configurations on all cores; and coal's, of distances with witness points, where shapes
 and poses are made beforehand, in one thread, as Python leaves it. `ratio` is `+J` by
-coal. `--reverse` adds `jit(vmap(jacrev))`, which compiles a program of its own.
+coal. `--reverse` adds `jit(vmap(jacrev))`, which compiles another program.
 """
 
 import argparse

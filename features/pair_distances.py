@@ -189,8 +189,8 @@ def distances(
     >>> _ = C.add_frame("wall", shape=pw.Box([0.2, 2, 2]))
     >>> _ = C.add_frame("ball", shape=pw.Sphere(0.1), joint="transX")
     >>> measure = pw.distances(C, [("ball", "wall")])
-    >>> [f"{float(d[0]):.3f}" for d in measure([[1.0], [2.0]])]
-    ['0.800', '1.800']
+    >>> print(*(f"{float(d[0]):.3f}" for d in measure([[1.0], [2.0]])))
+    0.800 1.800
     """
     if cutoff is not None:
         expected = "a distance in metres, > 0, or None to measure all pairs"
