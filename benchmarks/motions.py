@@ -43,11 +43,11 @@ from staging.plan_parts import PARTS, seconds_by_part  # noqa: E402
 import posewise as pw  # noqa: E402
 from posewise import logic  # noqa: E402
 from posewise.logic.motion import (  # noqa: E402
-    Close,
+    CloseJoint,
     Handover,
     Hold,
     MotionPlan,
-    Open,
+    OpenJoint,
     Pick,
     Place,
     Push,
@@ -153,14 +153,14 @@ ACTIVITIES = {
         kitchen,
         "base",
         logic.Open("cupboard"),
-        (Open("cupboard", "door_joint"),),
+        (OpenJoint("cupboard", "door_joint"),),
     ),
     "into the drawer": Activity(
         kitchen,
         "base",
         inside("block", "cupboard"),
         (
-            Open("cupboard", "drawer_joint"),
+            OpenJoint("cupboard", "drawer_joint"),
             Pick("block"),
             Place("block", inside("block", "cupboard")),
         ),
@@ -169,7 +169,7 @@ ACTIVITIES = {
         open_drawer,
         "base",
         ~logic.Open("cupboard") & inside("block", "cupboard"),
-        (Close("cupboard", "drawer_joint"),),
+        (CloseJoint("cupboard", "drawer_joint"),),
     ),
     "hand over": Activity(
         two_arms,
@@ -188,17 +188,17 @@ SEEDED = {
         "panda_link0",
         inside("block", "drawer") & ~logic.Open("cabinet"),
         (
-            Open("cabinet"),
+            OpenJoint("cabinet"),
             Pick("block"),
             Place("block", inside("block", "drawer")),
-            Close("cabinet"),
+            CloseJoint("cabinet"),
         ),
     ),
     "door": Activity(
         door_scene,
         "panda_link0",
         ~logic.Open("cupboard"),
-        (Open("cupboard"), Close("cupboard")),
+        (OpenJoint("cupboard"), CloseJoint("cupboard")),
     ),
     "shelf": Activity(
         table_scene,

@@ -1,4 +1,4 @@
-"""Public names of a package that are loaded where they are first used.
+"""Public names of a package: loaded where they are first used, or renamed.
 
 A package imports its names under `if TYPE_CHECKING`, for type checkers and readers, and
 says in a table where they are found, for Python (PEP 562); tests/test_lazy_names.py
@@ -6,6 +6,7 @@ compares the two. This module lies below all folders and imports none of them.
 """
 
 import sys
+import warnings
 from collections.abc import Callable, Mapping
 from importlib import import_module
 
@@ -45,3 +46,29 @@ def lazy_names(
         return sorted({*vars(sys.modules[package]), *place_of})
 
     return load, all_names, list(place_of)
+
+
+def renamed(package: str, new_names: Mapping[str, str]) -> Callable[[str], object]:
+    """Return `__getattr__` of a package whose old names work for one more release.
+
+    Args:
+        package: its full name.
+        new_names: new names by the old ones; a use of an old one warns with the new.
+    """
+
+    def load(name: str) -> object:
+        module = sys.modules[package]
+        if name not in new_names:
+            raise AttributeError(
+                f"module {package!r} has no attribute {name!r}", name=name, obj=module
+            )
+        new = new_names[name]
+        warnings.warn(
+            f"{package}.{name} is now {package}.{new}; the old name works for one more"
+            " release.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return getattr(module, new)
+
+    return load

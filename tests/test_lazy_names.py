@@ -48,8 +48,11 @@ def test_type_checkers_and_python_find_the_same_names(package):
 
 
 def test_all_packages_with_lazy_names_are_compared():
-    graph = house.import_graph()
-    users = {m for m, targets in graph.items() if "posewise.lazy_names" in targets}
+    users = {
+        house.module_name(file)
+        for file in house.product_files()
+        if "= lazy_names(" in file.read_text("utf-8")
+    }
     assert users == set(LAZY)
 
 
@@ -94,6 +97,24 @@ HEAVY = (
     "xacro yaml yourdfpy"
 )
 """Packages of others, apart from those that JAX loads itself."""
+
+
+@pytest.mark.parametrize(
+    ("package", "old", "new"),
+    [
+        ("posewise.logic.motion", "Open", "OpenJoint"),
+        ("posewise.logic.motion", "Close", "CloseJoint"),
+        ("posewise.logic.motion", "Until", "MoveUntil"),
+        ("posewise.logic.rostok", "Contact", "TraceContact"),
+    ],
+)
+def test_renamed_classes_answer_to_their_old_names(package, old, new):
+    module = import_module(package)
+    with pytest.warns(DeprecationWarning, match=rf"{old} is now {package}\.{new};"):
+        renamed = getattr(module, old)
+    assert renamed is getattr(module, new)
+    with pytest.raises(AttributeError, match="no attribute 'Opne'"):
+        _ = module.Opne
 
 
 @pytest.mark.long

@@ -101,6 +101,7 @@ VALIDATES_ITSELF = frozenset(
     posewise.logic.states.water_predicates
     posewise.objectives.komo
     posewise.objectives.placement.arguments
+    posewise.objectives.placement.movables
     posewise.objectives.placement.problem
     posewise.objectives.planning.plugged_search
     posewise.objectives.preparation

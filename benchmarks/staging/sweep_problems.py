@@ -17,14 +17,14 @@ from posewise.cli.path_file import PathFile
 from posewise.cli.rate_checks import check_rates
 from posewise.cli.rates_by_positions import RatesByPositions
 from posewise.logic.motion import (
-    Close,
+    CloseJoint,
     Handover,
     MotionPlan,
-    Open,
+    MoveUntil,
+    OpenJoint,
     Pick,
     Place,
     Push,
-    Until,
     replay,
 )
 from posewise.logic.motion.goal_poses import find_goal_poses
@@ -114,11 +114,13 @@ TASKS = {
     "shelf": Task(
         table_scene, "panda_link0", (Pick("can"), Place("can", on("can", "shelf")))
     ),
-    "door": Task(door_scene, "panda_link0", (Open("cupboard"), Close("cupboard"))),
+    "door": Task(
+        door_scene, "panda_link0", (OpenJoint("cupboard"), CloseJoint("cupboard"))
+    ),
     "line": Task(line_world, "gantry", (Push("block", beside("block", "mark")),)),
     "bar": Task(bar_world, "stand", BAR),
     "bar again": Task(bar_world, "stand", BAR, seed=1),
-    "until": Task(gantry_world, "gantry", (Until(beside("left", "high")),)),
+    "until": Task(gantry_world, "gantry", (MoveUntil(beside("left", "high")),)),
     "mobile": Task(mobile_world, "base", (Pick("block"),)),
 }
 """Tasks by name; the second handover needs several ways to be done."""

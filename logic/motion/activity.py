@@ -23,15 +23,15 @@ from ..formulas.connectives import Not
 from ..formulas.messages import format_predicate
 from ..formulas.predicate import Predicate
 from ..planning.dnf_search import Branch, branches, object_names
-from ..predicates import joint_openness
 from ..predicates.contact import InContactWith
 from ..predicates.containment import InsideOf
+from ..predicates.joint_openness import Open
 from ..predicates.next_to import NextTo
 from ..predicates.support import OnTopOf
 from ..states.state_predicate import StatePredicate
 from .plan import MotionPlan, MotionStatus
 from .planner import plan_motion
-from .step_types import Close, Open, Pick, Place, Step
+from .step_types import CloseJoint, OpenJoint, Pick, Place, Step
 
 MAX_ORDERS = 4
 """Number of sequences of steps that are tried for each alternative of a goal; more of
@@ -144,25 +144,23 @@ def _sequences(C: Config, branch: Branch) -> Iterator[list[Step]]:
     moves = _moves(C, branch.literals)
     opened = _containers(C, moves)
     unmet = [p for p in branch.literals if not p.holds(C)]
-    opened += [p.a for p in unmet if isinstance(p, joint_openness.Open)]
+    opened += [p.a for p in unmet if isinstance(p, Open)]
     closed = [
         p.part.a
         for p in branch.literals
-        if isinstance(p, Not) and isinstance(p.part, joint_openness.Open)
+        if isinstance(p, Not) and isinstance(p.part, Open)
     ]
     containers = list(dict.fromkeys(opened))
-    choices = [
-        [joint.name for joint in joint_openness.Open(c).joints(C)] for c in containers
-    ]
+    choices = [[joint.name for joint in Open(c).joints(C)] for c in containers]
     for joints in product(*choices):
         doors = dict(zip(containers, joints, strict=True))
-        steps: list[Step] = [Open(c, joint) for c, joint in doors.items()]
+        steps: list[Step] = [OpenJoint(c, joint) for c, joint in doors.items()]
         for obj, predicates in moves.items():
             steps += [Pick(obj), Place(obj, predicates)]
         for c in closed:
             steps += [
-                Close(c, joint.name)
-                for joint in joint_openness.Open(c).joints(C)
+                CloseJoint(c, joint.name)
+                for joint in Open(c).joints(C)
                 if joint.margin(float(C.joints.value(joint.name)[0])) > 0
                 or doors.get(c) == joint.name
             ]
@@ -181,7 +179,7 @@ def _moves(C: Config, literals: Sequence[Predicate]) -> dict[str, list[Predicate
         literal = _loose_first(C, stated)
         movable.append(literal)
         atom = literal.part if isinstance(literal, Not) else literal
-        if isinstance(atom, joint_openness.Open) or literal.holds(C):
+        if isinstance(atom, Open) or literal.holds(C):
             continue
         first = object_names(literal)[:1]
         is_loose_first = bool(first) and is_loose(C, first[0])
@@ -256,7 +254,7 @@ def _containers(C: Config, moves: Mapping[str, Sequence[Predicate]]) -> list[str
     """Return the closed containers from which or into which objects move."""
     containers = []
     for name, obj in C.objects.items():
-        if "openable" not in obj.abilities or joint_openness.Open(name).holds(C):
+        if "openable" not in obj.abilities or Open(name).holds(C):
             continue
         into = any(
             isinstance(p, InsideOf) and p.b == name for ps in moves.values() for p in ps

@@ -16,7 +16,7 @@ from posewise.robots.typing import FrameName
 
 from ..exact.joint_openness import OpeningJoint
 from ..geometry.frame_groups import find_object
-from ..predicates import joint_openness
+from ..predicates.joint_openness import Open
 from .course import HandCourse
 from .feasibility import why_no_grasp
 from .grasp import GRASP_SAMPLING, Grasp
@@ -37,7 +37,7 @@ from .motion_state import MotionState
 from .outcome import Choice, Outcome
 from .reach_grasp import grasp_keyframes, grasp_legs, release_legs
 from .segment import Leg, solve_segment
-from .step_types import Close, Open
+from .step_types import CloseJoint, OpenJoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +58,13 @@ class OpeningSearch:
 OPENING_SEARCH = OpeningSearch()
 
 
-def moving_joints(C: Config, step: Open | Close) -> list[OpeningJoint]:
+def moving_joints(C: Config, step: OpenJoint | CloseJoint) -> list[OpeningJoint]:
     """Return the joints that open the object of a step.
 
     Raises:
         ConfigError: for an unknown object or joint, and without such a joint.
     """
-    joints = {joint.name: joint for joint in joint_openness.Open(step.obj).joints(C)}
+    joints = {joint.name: joint for joint in Open(step.obj).joints(C)}
     if not joints:
         raise ConfigError(f"{step.obj!r} has no joint that opens it.")
     if step.joint is not None and step.joint not in joints:
@@ -78,7 +78,7 @@ def moved_link(C: Config, joint: str) -> str:
 
 
 def move_joint(
-    state: MotionState, step: Open | Close, number: int, seed: int
+    state: MotionState, step: OpenJoint | CloseJoint, number: int, seed: int
 ) -> Iterator[Outcome | Blocked]:
     """Yield ways to open or close an object, or why one did not work.
 
@@ -93,7 +93,7 @@ def move_joint(
     if not hands:
         yield Blocked("No hand is free.")
         return
-    fractions = OPENING_SEARCH.fractions if isinstance(step, Open) else (0.0,)
+    fractions = OPENING_SEARCH.fractions if isinstance(step, OpenJoint) else (0.0,)
     for joint, hand in product(joints, hands):
         link = moved_link(state.world, joint.name)
         most = GRASP_SAMPLING.max_grasps
@@ -132,7 +132,7 @@ def move_joint(
 
 def _move(
     state: MotionState,
-    step: Open | Close,
+    step: OpenJoint | CloseJoint,
     number: int,
     joint: OpeningJoint,
     value: float,
@@ -168,8 +168,8 @@ def _move(
     away = release_legs(moved, hand, link, grasp, pull.solution.path[-1])
     back, after = follow(moved, number, away, seed)
     after = without_riders(after, link)
-    is_open = joint_openness.Open(step.obj)
-    effect = is_open.holds(after.world) == isinstance(step, Open)
+    is_open = Open(step.obj)
+    effect = is_open.holds(after.world) == isinstance(step, OpenJoint)
     choice = Choice(hand.link, grasp, state.base(end.q))
     reason = is_open.explain(after.world)
     return Outcome((*approach, pull, *back), after, choice, effect, reason)

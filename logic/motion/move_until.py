@@ -11,11 +11,11 @@ from .manoeuvre import Blocked, follow
 from .motion_state import MotionState
 from .outcome import Outcome
 from .segment import PATH_SEARCH, Leg, MotionSegment
-from .step_types import Until
+from .step_types import MoveUntil
 
 
 def move_until(
-    state: MotionState, step: Until, number: int, seed: int
+    state: MotionState, step: MoveUntil, number: int, seed: int
 ) -> Iterator[Outcome | Blocked]:
     """Yield the way to a configuration in which a predicate holds.
 

@@ -22,7 +22,7 @@ from posewise.solvers.deadline import TimeLimitReached, check_deadline, time_lim
 
 from ..errors import PredicateError
 from ..geometry.frame_groups import find_object
-from ..predicates import joint_openness
+from ..predicates.joint_openness import Open
 from .articulation import move_joint, moved_link, moving_joints
 from .floating import stands_on_nothing
 from .handover import handover
@@ -35,7 +35,17 @@ from .place import place, place_goals
 from .plan import MotionPlan, MotionStatus, StepResult
 from .push import push
 from .robot import find_robot
-from .step_types import Close, Handover, Hold, Open, Pick, Place, Push, Step, Until
+from .step_types import (
+    CloseJoint,
+    Handover,
+    Hold,
+    MoveUntil,
+    OpenJoint,
+    Pick,
+    Place,
+    Push,
+    Step,
+)
 
 MAX_OVERLAP = 1e-3
 """Overlap of the robot at the start beyond which it is told when a plan fails [m]."""
@@ -96,13 +106,13 @@ def plan_motion(
     limit = time_limit(check_max_time(max_time, PredicateError))
     machine = find_robot(C, robot)
     for step in _checked(steps):
-        if not isinstance(step, Hold | Until):
+        if not isinstance(step, Hold | MoveUntil):
             find_object(C, step.obj)
         if isinstance(step, Pick | Push):
             _check_loose(C, step.obj)
-        if isinstance(step, Open | Close):
+        if isinstance(step, OpenJoint | CloseJoint):
             moving_joints(C, step)
-        hand = None if isinstance(step, Hold | Until | Place) else step.hand
+        hand = None if isinstance(step, Hold | MoveUntil | Place) else step.hand
         if hand is not None:
             machine.hand(hand)
     moved = dict.fromkeys(step.obj for step in steps if isinstance(step, Pick | Push))
@@ -226,7 +236,7 @@ def _movable(C: Config) -> tuple[FrameName, ...]:
         moved_link(C, joint.name)
         for name, obj in C.objects.items()
         if "openable" in obj.abilities
-        for joint in joint_openness.Open(name).joints(C)
+        for joint in Open(name).joints(C)
     ]
     return (*loose_roots(C), *links)
 
@@ -275,7 +285,7 @@ class _StepSearch:
                 yield from place(state, step, k, self.seed)
             case Push():
                 yield from push(state, step, k, self.seed)
-            case Open() | Close():
+            case OpenJoint() | CloseJoint():
                 yield from move_joint(state, step, k, self.seed)
             case Handover():
                 yield from handover(state, step, k, self.seed)
@@ -285,7 +295,7 @@ class _StepSearch:
                 reason = predicate.explain(state.world)
                 effect = predicate.holds(state.world)
                 yield Outcome((), after, effect=effect, reason=reason)
-            case Until():
+            case MoveUntil():
                 yield from move_until(state, step, k, self.seed)
 
     def _picks(

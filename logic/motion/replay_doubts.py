@@ -17,11 +17,11 @@ from posewise.robots.kinematics.transforms import quat_to_matrix
 from ..formulas.messages import format_predicate
 from ..formulas.predicate import Predicate
 from ..geometry.messages import length
-from ..predicates import joint_openness
+from ..predicates.joint_openness import Open
 from .motion_state import relative
 from .plan import MotionPlan
 from .segment import MotionSegment
-from .step_types import Close, Open, Place, Push, Until
+from .step_types import CloseJoint, MoveUntil, OpenJoint, Place, Push
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +69,12 @@ def effects_at_end(plan: MotionPlan, world: Config) -> tuple[ReplayedEffect, ...
     effects: list[Predicate] = []
     for result in plan.steps:
         match result.step:
-            case Place(_, predicate) | Push(_, predicate) | Until(predicate):
+            case Place(_, predicate) | Push(_, predicate) | MoveUntil(predicate):
                 effects.append(predicate)
-            case Open(obj):
-                effects.append(joint_openness.Open(obj))
-            case Close(obj):
-                effects.append(~joint_openness.Open(obj))
+            case OpenJoint(obj):
+                effects.append(Open(obj))
+            case CloseJoint(obj):
+                effects.append(~Open(obj))
     return tuple(
         ReplayedEffect(p, p.holds(world), p.explain(world))
         for p in effects

@@ -82,7 +82,7 @@ class Push:
 
 
 @dataclass(frozen=True)
-class Open:
+class OpenJoint:
     """Open a door or a drawer, holding it while its joint moves.
 
     What lies in it moves with it.
@@ -99,8 +99,8 @@ class Open:
 
 
 @dataclass(frozen=True)
-class Close:
-    """Close a door or a drawer; see `Open`."""
+class CloseJoint:
+    """Close a door or a drawer; see `OpenJoint`."""
 
     obj: FrameName
     joint: str | None = None
@@ -124,7 +124,7 @@ class Handover:
 class Hold:
     """Let a predicate hold on the whole path of the following steps.
 
-    It ends at the next `Until`, or with the motion.
+    It ends at the next `MoveUntil`, or with the motion.
 
     Args:
         predicate: of one moment, such as `Upright("mug")`, and with rows for a solver.
@@ -134,7 +134,7 @@ class Hold:
 
 
 @dataclass(frozen=True)
-class Until:
+class MoveUntil:
     """Move until a predicate holds; every `Hold` before it ends there.
 
     Args:
@@ -144,7 +144,9 @@ class Until:
     predicate: Predicate
 
 
-Step: TypeAlias = Pick | Place | Push | Open | Close | Handover | Hold | Until
+Step: TypeAlias = (
+    Pick | Place | Push | OpenJoint | CloseJoint | Handover | Hold | MoveUntil
+)
 """Any of the steps of a motion."""
 
 

@@ -5,6 +5,8 @@ recorded `Trace` exactly; `smooth_events` computes their differentiable probabil
 Criteria reward either result, and `CriterionObjective` adds them to a KOMO as costs.
 """
 
+from posewise.lazy_names import renamed
+
 from .body_events import EventBodyTooLow as EventBodyTooLow
 from .body_events import EventFlyingApart as EventFlyingApart
 from .contact_events import EventContact as EventContact
@@ -57,7 +59,9 @@ from .sensors import SensorReading as SensorReading
 from .simulation_reward import SimulationReward as SimulationReward
 from .smooth_events import SmoothResult as SmoothResult
 from .smooth_events import smooth_events as smooth_events
-from .trace import Contact as Contact
 from .trace import Trace as Trace
+from .trace import TraceContact as TraceContact
 from .trace_arrays import TraceArrays as TraceArrays
 from .trace_arrays import trace_arrays as trace_arrays
+
+__getattr__ = renamed(__name__, {"Contact": "TraceContact"})

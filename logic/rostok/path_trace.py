@@ -14,7 +14,7 @@ from posewise.robots.validation import float_array, number, require_finite
 from ..geometry.frame_groups import centre_of_mass, find_object, require_shapes
 from .errors import TraceError
 from .grasp_simulation import ROTATION_Z_UP_TO_Y_UP
-from .trace import OBJECT, Contact, Trace
+from .trace import OBJECT, Trace, TraceContact
 
 MAX_CONTACT_GAP = 1e-3
 """Largest gap at which bodies count as in contact [m]; a larger one finds more."""
@@ -76,7 +76,7 @@ def path_trace(
     acceleration = np.diff(velocity, axis=0, prepend=velocity[:1]) / dt
     force = mass * (acceleration + [0.0, 0.0, GRAVITY])
     contacts = [
-        Contact(
+        TraceContact(
             k=k,
             a=body,
             b=OBJECT,

@@ -18,7 +18,7 @@ OBJECT, FLOOR = "obj", "floor"
 
 
 @dataclass(frozen=True, eq=False)
-class Contact:
+class TraceContact:
     """Contact of two bodies at one point, at one stored instant.
 
     Args:
@@ -52,7 +52,7 @@ class Trace:
         obj_pos: positions of the object's center of mass (K, 3) [m].
         obj_vel: velocities of the object's center of mass (K, 3) [m/s].
         robot_pos: positions (K, 3) of each robot body [m].
-        contacts: `Contact`s, or mappings with the same entries.
+        contacts: `TraceContact`s, or mappings with the same entries.
 
     Raises:
         TraceError: for wrong shapes, infinite numbers, or unknown bodies.
@@ -63,7 +63,7 @@ class Trace:
     obj_pos: Float[np.ndarray, "K 3"]
     obj_vel: Float[np.ndarray, "K 3"]
     robot_pos: dict[str, Float[np.ndarray, "K 3"]]
-    contacts: tuple[Contact, ...]
+    contacts: tuple[TraceContact, ...]
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class Trace:
         obj_pos: ArrayLike,
         obj_vel: ArrayLike,
         robot_pos: Mapping[str, ArrayLike],
-        contacts: Iterable[Contact | Mapping[str, Any]],
+        contacts: Iterable[TraceContact | Mapping[str, Any]],
     ) -> None:
         step = number("dt", dt, "> 0 s", lambda x: x > 0, TraceError)
         names = _check_robot_ids(robot_ids)
@@ -177,11 +177,13 @@ def _read_only_copy(label: str, array: np.ndarray) -> np.ndarray:
     return array
 
 
-def _check_contact(j: int, record: Any, K: int, bodies: tuple[str, ...]) -> Contact:
+def _check_contact(
+    j: int, record: Any, K: int, bodies: tuple[str, ...]
+) -> TraceContact:
     label = f"contacts[{j}]"
-    if isinstance(record, Contact):
+    if isinstance(record, TraceContact):
         record = vars(record)
-    names = tuple(Contact.__dataclass_fields__)
+    names = tuple(TraceContact.__dataclass_fields__)
     if not isinstance(record, Mapping) or set(record) != set(names):
         raise TraceError(
             f"{label} is {record!r}, expected the entries {', '.join(names)}."
@@ -197,7 +199,7 @@ def _check_contact(j: int, record: Any, K: int, bodies: tuple[str, ...]) -> Cont
         f"{label}: k", record["k"], f"0 to {K - 1}", lambda k: 0 <= k < K, TraceError
     )
     pa, pb, force = _contact_vectors(label, record)
-    return Contact(k, record["a"], record["b"], pa, pb, force)
+    return TraceContact(k, record["a"], record["b"], pa, pb, force)
 
 
 def _contact_vectors(label: str, record: Mapping[str, Any]) -> Float[np.ndarray, "3 3"]:

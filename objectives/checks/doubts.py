@@ -3,12 +3,10 @@
 A kind of constraint registers its own, `@doubts_of.register(MyPredicate)`.
 """
 
-import warnings
 from collections.abc import Iterator, Sequence
 from functools import singledispatch
 
 from posewise.robots.config import Config
-from posewise.robots.errors import ProblemWarning
 from posewise.robots.typing import FrameName
 
 
@@ -63,15 +61,3 @@ def impediments(constraints: Sequence[object], world: Config) -> tuple[str, ...]
     """Return what in a world is in the way of constraints, once each."""
     found = [text for c in constraints for text in impediments_of(c, world)]
     return tuple(dict.fromkeys(found))
-
-
-def warn_of_doubts(constraints: Sequence[object], world: Config) -> None:
-    """Warn of each doubt of the constraints of a placement.
-
-    Args:
-        constraints: of any kind.
-        world: in which only the movables have joints.
-    """
-    for constraint in constraints:
-        for doubt in doubts_of(constraint, world):
-            warnings.warn(doubt, ProblemWarning, stacklevel=3)

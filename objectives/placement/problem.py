@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeAlias, Unpack
+from typing import Any, NamedTuple, TypeAlias, Unpack
 
 import numpy as np
 from jaxtyping import Float
@@ -17,7 +17,7 @@ from posewise.robots.typing import FrameName, Frames
 from posewise.robots.validation import number
 from posewise.solvers.deadline import time_limit
 
-from ..checks.doubts import impediments, warn_of_doubts
+from ..checks.doubts import doubts_of, impediments
 from ..checks.precision import coarse_coordinates
 from ..checks.signs import doubtful_signs
 from ..komo import KOMO
@@ -40,10 +40,11 @@ from .hints import (
     improve_starts,
     start_region,
 )
+from .movables import free_movables, keep_inside
 from .placement import Placement, distinct_placements, make_placement
 from .room import lacks_of_room
 from .sampler import ImproveStarts, PlacementSampler
-from .sampling import PlacementHints, default_region, with_ancestors
+from .sampling import PlacementHints, SamplingBox, default_region, with_ancestors
 from .units import movables_in_millimetres
 
 PlacementConstraint: TypeAlias = SupportsObjectives | tuple[Feature, OT]
@@ -116,44 +117,16 @@ def solve_placement(
         raise ObjectiveError(f"C is {type(C).__name__}, expected a Config.")
     limit = time_limit(check_max_time(max_time))
     distance, angle = check_separation(min_separation)
-    world, names = _free_movables(C, movable)
-    witness_joints: Witnesses = {}
-    improve_poses: list[ImproveStarts] = []
-    improve_witnesses: list[ImproveStarts] = []
-    for constraint in check_constraints(constraints):
-        joints = add_witnesses(constraint, C, world)
-        improve = improve_witnesses if joints else improve_poses
-        improve.append(partial(improve_starts, constraint))
-        witness_joints |= joints
-    warn_of_doubts(constraints, world)
-    bounds = [
-        (feature_label(c[0]), *c)
-        for c in constraints
-        if isinstance(c, tuple) and c[1] is OT.ineq
-    ]
+    world, names = free_movables(C, movable)
+    hints = _add_hints(check_constraints(constraints), C, world)
     corners = default_region(world, names) if region is None else check_region(region)
     positive = ("a number > 0", lambda x: x > 0, ObjectiveError)
     tolerance = number("tolerance", tolerance, *positive)
-    doubts = (
-        *movables_in_millimetres(world, names),
-        *doubtful_signs(bounds),
-        *coarse_coordinates(world, tolerance, others={"the region": corners}),
-    )
-    for doubt in doubts:
-        warnings.warn(doubt, ProblemWarning, stacklevel=2)
+    _warn_of_doubts(constraints, world, names, corners, tolerance)
     if region is not None:
-        limits = np.array([[-np.inf], [np.inf]]) * np.ones(7)
-        limits[:, :3] = corners
-        for name in names:
-            world.joints.set_limits(name, limits)
+        keep_inside(world, names, corners)
     count, poses = check_starts(names, starts)
-    komo = KOMO(world)
-    for constraint in constraints:
-        if isinstance(constraint, tuple):
-            feature, kind = constraint
-            komo.add_objective(None, feature, type=kind)
-        else:
-            komo.add(constraint)
+    komo = _constrain(world, constraints)
     if collisions:
         _avoid_collisions(komo, names)
     sampler = PlacementSampler(
@@ -162,25 +135,80 @@ def solve_placement(
         corners,
         partial(_hints, constraints),
         poses,
-        improve_poses,
-        improve_witnesses,
+        hints.improve_poses,
+        hints.improve_witnesses,
     )
     komo.spec = replace(komo.spec, sampler=sampler)
     with limit:
         solutions = komo.solve_all(
             seed, count, tolerance=tolerance, max_solutions=max_solutions, **options
         )
-    solutions.sort(key=Solution.rank)
     lacks: tuple[str, ...] = ()
     if not any(s.feasible for s in solutions):
         # What overlaps needs no room, but cannot be in a hollow that is filled.
         room = lacks_of_room(world, constraints, names) if collisions else ()
         lacks = (*impediments(constraints, world), *room)
     placements = [
-        make_placement(world, names, s, witness_joints, lacks, tuple(constraints))
-        for s in solutions
+        make_placement(world, names, s, hints.witnesses, lacks, tuple(constraints))
+        for s in sorted(solutions, key=Solution.rank)
     ]
     return distinct_placements(placements, distance, angle)
+
+
+class _StartHints(NamedTuple):
+    """What constraints add to a world, and how they improve starts."""
+
+    witnesses: Witnesses
+    improve_poses: list[ImproveStarts]
+    improve_witnesses: list[ImproveStarts]
+
+
+def _add_hints(
+    constraints: Sequence[PlacementConstraint], C: Config, world: Config
+) -> _StartHints:
+    """Add the witnesses of constraints to the world in which movables are placed."""
+    hints = _StartHints({}, [], [])
+    for constraint in constraints:
+        joints = add_witnesses(constraint, C, world)
+        improved = hints.improve_witnesses if joints else hints.improve_poses
+        improved.append(partial(improve_starts, constraint))
+        hints.witnesses.update(joints)
+    return hints
+
+
+def _warn_of_doubts(
+    constraints: Sequence[PlacementConstraint],
+    world: Config,
+    names: Sequence[FrameName],
+    corners: SamplingBox,
+    tolerance: float,
+) -> None:
+    """Warn the caller of `solve_placement` of what is likely a mistake."""
+    bounds = [
+        (feature_label(c[0]), *c)
+        for c in constraints
+        if isinstance(c, tuple) and c[1] is OT.ineq
+    ]
+    doubts = (
+        *(doubt for c in constraints for doubt in doubts_of(c, world)),
+        *movables_in_millimetres(world, names),
+        *doubtful_signs(bounds),
+        *coarse_coordinates(world, tolerance, others={"the region": corners}),
+    )
+    for doubt in doubts:
+        warnings.warn(doubt, ProblemWarning, stacklevel=3)
+
+
+def _constrain(world: Config, constraints: Sequence[PlacementConstraint]) -> KOMO:
+    """Return the problem of one configuration that meets constraints."""
+    komo = KOMO(world)
+    for constraint in constraints:
+        if isinstance(constraint, tuple):
+            feature, kind = constraint
+            komo.add_objective(None, feature, type=kind)
+        else:
+            komo.add(constraint)
+    return komo
 
 
 def _hints(constraints: Sequence[Any], world: Config, name: str) -> PlacementHints:
@@ -193,24 +221,6 @@ def _hints(constraints: Sequence[Any], world: Config, name: str) -> PlacementHin
 
     boxes = [np.asarray(box) for box in regions if box is not None]
     return PlacementHints(boxes, votes if constraints else None)
-
-
-def _free_movables(C: Config, movable: Frames) -> tuple[Config, tuple[str, ...]]:
-    """Return a copy in which only these frames move, and their names, parents first."""
-    names = [movable] if isinstance(movable, str) else movable
-    is_list = isinstance(names, list | tuple) and bool(names)
-    if not is_list or not all(isinstance(name, str) for name in names):
-        raise ObjectiveError(
-            f"movable is {movable!r}, expected a list of names of one or more frames."
-        )
-    world = C.copy()
-    world.joints.select([])
-    indices = {C.tree.own_index(name) for name in names}
-    depth = {i: len(with_ancestors(C.frames, i)) for i in indices}
-    ordered = [C.frames[i].name for i in sorted(indices, key=lambda i: (depth[i], i))]
-    for name in ordered:
-        world.detach(name)
-    return world, tuple(ordered)
 
 
 def _avoid_collisions(komo: KOMO, names: Sequence[str]) -> None:

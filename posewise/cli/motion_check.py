@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from posewise.logic.formulas.predicate import Predicate
-from posewise.logic.motion import Hold, Place, Push, Step, Until
+from posewise.logic.motion import Hold, MoveUntil, Place, Push, Step
 from posewise.logic.motion.robot import Robot, find_robot
 from posewise.objectives import KOMO
 from posewise.objectives.clearance.avoidance import CollisionAvoidance
@@ -70,7 +70,7 @@ def check_motion(problem: ProblemFile, file: Path) -> CommandResult:
         attached, stretches = _check_attachments(C, robot, loaded)
         checks += [attached, _check_distances(C, robot, loaded, stretches)]
         effects = _check_effects(problem, loaded, steps)
-    if any(isinstance(step, Hold | Until) for step in steps):
+    if any(isinstance(step, Hold | MoveUntil) for step in steps):
         reason = "What has to hold on the way is checked by the plan only."
         checks.append(PathCheck("hold and until", None, (reason,)))
     is_passed = all(check.passed is not False for check in checks)
@@ -92,7 +92,7 @@ def _objects_that_the_file_lacks(
     C: Config, loaded: PathFile, steps: Sequence[Step]
 ) -> list[str]:
     """Return the objects of steps of which a file has no coordinate."""
-    objects = (step.obj for step in steps if not isinstance(step, Hold | Until))
+    objects = (step.obj for step in steps if not isinstance(step, Hold | MoveUntil))
     absent = set(loaded.absent)
     owners = [C.frames[C.tree.joint_frame(n)].name for n in C.joint_names]
     lacking = []
@@ -208,7 +208,7 @@ def _check_effects(
     """Check at the end where objects were put last, and the predicates of the file."""
     world = problem.world.copy()
     world.q = loaded.path[-1]
-    last = {step.obj: step for step in steps if not isinstance(step, Hold | Until)}
+    last = {step.obj: step for step in steps if not isinstance(step, Hold | MoveUntil)}
     predicates: list[Predicate] = []
     for step in last.values():
         if isinstance(step, Place | Push):

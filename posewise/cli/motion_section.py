@@ -1,6 +1,7 @@
 """The section `motion` of problem files: a robot, and the steps of its motion."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,17 +14,25 @@ from .problem_file import ProblemFile
 from .yaml_entries import Entry, read_integer
 
 MOTION_KEYS = ("robot", "steps")
-STEP_KEYS = {
-    "pick": ("hand",),
-    "place": ("predicate",),
-    "push": ("predicate", "hand"),
-    "open": ("joint", "hand"),
-    "close": ("joint", "hand"),
-    "handover": ("hand",),
-    "hold": (),
-    "until": (),
+
+
+class StepKind(NamedTuple):
+    """How a step is written, whose own key names the object or the predicate."""
+
+    step: Callable[..., motion.Step]
+    other_keys: tuple[str, ...] = ()
+
+
+STEP_KINDS = {
+    "pick": StepKind(motion.Pick, ("hand",)),
+    "place": StepKind(motion.Place, ("predicate",)),
+    "push": StepKind(motion.Push, ("predicate", "hand")),
+    "open": StepKind(motion.OpenJoint, ("joint", "hand")),
+    "close": StepKind(motion.CloseJoint, ("joint", "hand")),
+    "handover": StepKind(motion.Handover, ("hand",)),
+    "hold": StepKind(motion.Hold),
+    "until": StepKind(motion.MoveUntil),
 }
-"""Further keys of each step, whose own key names the object or the predicate."""
 PREDICATE_STEPS = ("hold", "until")
 
 
@@ -83,24 +92,24 @@ def summarize_motion(plan: MotionPlan) -> CommandResult:
 
 def _read_step(entry: Entry) -> motion.Step:
     """Return the step of a mapping, such as `{pick: mug}`."""
-    expected = f"a mapping with one of the keys {', '.join(STEP_KEYS)}"
-    kinds = [key for key in STEP_KEYS if key in entry.mapping(expected)]
+    expected = f"a mapping with one of the keys {', '.join(STEP_KINDS)}"
+    kinds = [key for key in STEP_KINDS if key in entry.mapping(expected)]
     if len(kinds) != 1:
         entry.fail(
             f"has {' and '.join(kinds) or 'none'} of these, expected {expected}."
         )
     kind = kinds[0]
-    fields = entry.fields((kind, *STEP_KEYS[kind]))
-    make: Any = getattr(motion, kind.capitalize())
+    step, other_keys = STEP_KINDS[kind]
+    fields = entry.fields((kind, *other_keys))
     with entry.locating_errors():
         if kind in PREDICATE_STEPS:
-            return make(read_predicate(fields[kind]))
+            return step(read_predicate(fields[kind]))
         arguments: dict[str, Any] = {}
         for key, value in fields.items():
             if key == "predicate":
                 arguments[key] = read_predicate(value)
             elif key != kind and value.value is not None:
                 arguments[key] = value.text("a name")
-        if "predicate" in STEP_KEYS[kind] and "predicate" not in arguments:
+        if "predicate" in other_keys and "predicate" not in arguments:
             entry.fail("there is no key 'predicate', which says when the step is done.")
-        return make(fields[kind].text("the name of an object"), **arguments)
+        return step(fields[kind].text("the name of an object"), **arguments)

@@ -18,7 +18,7 @@ from .config import Config, make_feature
 from .differences import unmoved_frames, world_differences
 from .enums import JT, OT, raise_unsupported
 from .frame import Frame
-from .nlp import NLP, SolverReturn, SolverState, row_error
+from .nlp import NLP, SharedProblem, SolverReturn, row_error
 
 _MODES: dict[str, ModeKind] = {
     "stable": "stable",
@@ -54,7 +54,7 @@ class KOMO:
         self._reset_problem()
 
     def _reset_problem(self) -> None:
-        self._state: SolverState | None = None
+        self._state: SharedProblem | None = None
         if self._world is not None:
             phases, slices, order, duration = self._timing
             komo = pw.KOMO(
@@ -64,10 +64,10 @@ class KOMO:
                 k_order=order,
                 duration_per_phase=duration,
             )
-            self._state = SolverState(komo)
+            self._state = SharedProblem(komo)
 
     @property
-    def state(self) -> SolverState:
+    def state(self) -> SharedProblem:
         """Problem and last solution, which an `NLP` shares.
 
         Raises:

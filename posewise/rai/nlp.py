@@ -34,7 +34,7 @@ _IGNORED_OPTIONS = (
 
 
 @dataclass
-class SolverState:
+class SharedProblem:
     """Problem of a `KOMO` with its last solution, shared with its solver."""
 
     komo: pw.KOMO
@@ -49,7 +49,7 @@ class SolverState:
 class NLP:
     """Nonlinear program of a `KOMO`."""
 
-    def __init__(self, state: SolverState) -> None:
+    def __init__(self, state: SharedProblem) -> None:
         self.state = state
         self._nlp: pw.NLP | None = None
 

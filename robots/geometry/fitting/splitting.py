@@ -17,7 +17,7 @@ from .capsules import enclosing_capsule
 from .error import distances_beyond
 from .measures import reach_beyond, volume
 from .spheres import enclosing_sphere
-from .surface import Plane, PosedShape, Surface
+from .surface import CuttingPlane, PosedShape, Surface
 
 PrimitiveKind: TypeAlias = Literal["capsules", "spheres", "boxes", "hulls"]
 """Shapes that `Config.fit_collisions` puts in place of meshes."""
@@ -89,7 +89,7 @@ class Piece:
     """A part of a surface, between planes, with the shape around it."""
 
     surface: Surface
-    planes: tuple[Plane, ...]
+    planes: tuple[CuttingPlane, ...]
     shape: PosedShape
 
 
@@ -180,7 +180,9 @@ def _best_cut(
     axes = _cut_axes(piece.surface.corners)
     local = piece.surface.corners @ axes.T
     middles = (local.min(0) + local.max(0)) / 2
-    planes = [Plane(axis, float(m)) for axis, m in zip(axes, middles, strict=True)]
+    planes = [
+        CuttingPlane(axis, float(m)) for axis, m in zip(axes, middles, strict=True)
+    ]
     choices = [list(c) for count in (1, 2, 3) for c in combinations(planes, count)]
     outer = [p.shape for p in others]
 
@@ -189,11 +191,11 @@ def _best_cut(
         return volume([*outer, *shapes], SEARCH_GRID_POINTS)
 
     before = volume([*outer, piece.shape], SEARCH_GRID_POINTS)
-    best: tuple[float, list[tuple[Surface, tuple[Plane, ...]]]] = (-np.inf, [])
+    best: tuple[float, list[tuple[Surface, tuple[CuttingPlane, ...]]]] = (-np.inf, [])
     for choice in choices:
         cut = [(piece.surface, piece.planes)]
         for plane in choice:
-            sides = (plane, Plane(-plane.normal, -plane.offset))
+            sides = (plane, CuttingPlane(-plane.normal, -plane.offset))
             halves = [(s.above(side), (*p, side)) for s, p in cut for side in sides]
             cut = [half for half in halves if len(half[0].vertices)]
         if 1 < len(cut) <= room:

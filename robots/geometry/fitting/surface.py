@@ -27,7 +27,7 @@ class PosedShape(NamedTuple):
     pose: Float[np.ndarray, "7"]
 
 
-class Plane(NamedTuple):
+class CuttingPlane(NamedTuple):
     """The points x with normal · x = offset."""
 
     normal: Float[np.ndarray, "3"]
@@ -61,7 +61,7 @@ class Surface:
             return hull_vertices(self.vertices), 0.0
         return self.vertices[hull.vertices], float(hull.volume)
 
-    def above(self, plane: Plane) -> "Surface":
+    def above(self, plane: CuttingPlane) -> "Surface":
         """Return what is on one side of a plane, normal · x >= offset.
 
         The hulls of both sides contain all of the surface, and what it encloses: where

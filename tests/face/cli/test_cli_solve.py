@@ -13,7 +13,7 @@ from helpers.worlds import plain_poses
 import posewise as pw
 from posewise.__main__ import main, warnings_in_one_line
 from posewise.cli import help_texts
-from posewise.cli.motion_section import STEP_KEYS
+from posewise.cli.motion_section import STEP_KINDS
 from posewise.cli.output import GAP_OBJECTIVE
 from posewise.cli.problem_file import make_placement_arguments, read_problem
 from posewise.objectives.placement.placement import GAP_CONSTRAINT
@@ -290,7 +290,7 @@ def test_the_gap_of_a_placement_is_told_in_yaml(write_problem):
 
 def test_the_help_lists_all_steps():
     (line,) = re.findall(r"steps \(([^)]*)\)", help_texts.SOLVE)
-    for step in STEP_KEYS:
+    for step in STEP_KINDS:
         assert step in line, line
 
 

@@ -15,9 +15,9 @@ from posewise.logic.motion import (
     Grasp,
     Hold,
     MotionStatus,
+    MoveUntil,
     Pick,
     Place,
-    Until,
     replay,
 )
 from posewise.logic.motion.feasibility import out_of_reach
@@ -275,7 +275,7 @@ def test_a_step_that_fails_is_named_and_the_rest_is_kept():
 def test_a_predicate_holds_on_the_way_until_it_is_ended():
     C = gantry_world()
     level = logic.Upright("block", tilt=0.02)
-    steps = [Hold(level), *STEPS, Until(logic.OnTopOf("block", "high"))]
+    steps = [Hold(level), *STEPS, MoveUntil(logic.OnTopOf("block", "high"))]
     plan = logic.plan_motion(C, "hand", steps)
     assert plan.solved, plan.report()
     assert all(level.holds(plan.world_at(t)) for t in range(len(plan.path)))

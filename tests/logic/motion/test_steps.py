@@ -11,7 +11,15 @@ from helpers.gantry import add_gantry, gantry_world
 import posewise as pw
 from posewise import ConfigError, logic
 from posewise.logic.errors import PredicateError
-from posewise.logic.motion import Close, Handover, Open, Pick, Place, Push, replay
+from posewise.logic.motion import (
+    CloseJoint,
+    Handover,
+    OpenJoint,
+    Pick,
+    Place,
+    Push,
+    replay,
+)
 from posewise.logic.motion.activity import _moves
 from posewise.logic.motion.robot import find_robot
 
@@ -49,7 +57,7 @@ def chest_world() -> pw.Config:
 
 def test_a_drawer_is_opened_and_closed_with_what_lies_in_it():
     C = chest_world()
-    plan = logic.plan_motion(C, "gantry", [Open("chest"), Close("chest")])
+    plan = logic.plan_motion(C, "gantry", [OpenJoint("chest"), CloseJoint("chest")])
     assert plan.solved, plan.report()
     opened = plan.steps[0].segments[-1].world_at(-1)
     assert opened.joints.value("drawer")[0] > 0.1
@@ -76,7 +84,7 @@ def test_a_block_is_put_into_the_drawer_of_a_cabinet(seed):
     block = pw.Box([0.05, 0.05, 0.08])
     C.add_object("block", [block], pose=pose, joint="free", mass=0.2)
     inside = logic.InsideOf("block", "drawer")
-    steps = [Open("cab"), Pick("block"), Place("block", inside), Close("cab")]
+    steps = [OpenJoint("cab"), Pick("block"), Place("block", inside), CloseJoint("cab")]
     plan = logic.plan_motion(C, "panda_link0", steps, seed=seed)
     assert plan.solved and plan.is_certified, plan.report()
     low, high = C.limits[:, C.joints.coordinates(["slide"])[0]]

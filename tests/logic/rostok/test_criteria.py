@@ -547,7 +547,7 @@ def test_bad_input_is_explained(name):
 
 
 def test_a_trace_keeps_its_own_numbers():
-    fields = hand_trace(contacts=[rostok.Contact(**CONTACT)])
+    fields = hand_trace(contacts=[rostok.TraceContact(**CONTACT)])
     trace = rostok.Trace(**fields)
     fields["obj_pos"][:] = 5
     assert not trace.obj_pos.any()

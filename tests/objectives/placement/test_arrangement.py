@@ -8,7 +8,8 @@ import pytest
 import posewise as pw
 from posewise import logic
 from posewise.objectives.placement.arrangement import arranged_starts
-from posewise.objectives.placement.problem import _free_movables, _hints
+from posewise.objectives.placement.movables import free_movables
+from posewise.objectives.placement.problem import _hints
 from posewise.objectives.placement.sampling import default_region
 from posewise.objectives.placement.voxel_places import VoxelModel, best_places
 from posewise.objectives.placement.voxels import VoxelGrid, solid_of
@@ -102,7 +103,7 @@ def blocks(count: int = 5) -> tuple[pw.Config, list[str]]:
 
 def arranged(C, names, constraints, count=4, seed=0) -> list[pw.Config]:
     """Worlds in arranged starts."""
-    world, free = _free_movables(C, names)
+    world, free = free_movables(C, names)
     region = default_region(world, free)
     rng = np.random.default_rng(seed)
     hints = partial(_hints, constraints)
