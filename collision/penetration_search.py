@@ -131,7 +131,7 @@ def _initial_normals(separation: Separation, template: Scalar) -> tuple[Vector, 
         (materialize(separation, wide), number),
     )
     s, index = pairwise_reduce(_select_greater, by_cell)
-    n = materialize(lambda at: tuple(jnp.take(x[:, 0], at) for x in normals), index)
+    n = materialize(lambda i: tuple(jnp.take(x[:, 0], i) for x in normals), index)
 
     def pick(s: Scalar, _: None) -> tuple[Scalar, tuple[Vector, Scalar]]:
         best, *picked = pairwise_reduce(_select_greater, (s, *n))

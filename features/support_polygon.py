@@ -196,18 +196,18 @@ def linearize_balance(
 def _linearize(
     R: jax.Array, p: jax.Array, params: TracedArrays
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
-    found = balance_of(R, p, **params)
+    balance = balance_of(R, p, **params)
     mass, feet = params["mass"], len(p) - len(params["mass"])
-    up = jnp.append(found.direction, 0.0)
+    up = jnp.append(balance.direction, 0.0)
     # The centre of mass moves with the bodies, by their share of the mass, and the
     # nearest point moves against it with its feet, by their weights.
     shares = mass / jnp.sum(mass)
-    of_foot = jnp.where(found.foot == jnp.arange(feet)[:, None], found.weights, 0.0)
+    of_foot = jnp.where(balance.foot == jnp.arange(feet)[:, None], balance.weights, 0.0)
     force = jnp.concatenate([-jnp.sum(of_foot, 1), shares])[:, None] * up
     lever = jnp.concatenate(
         [
-            -jnp.sum(of_foot[..., None] * found.points, 1),
-            shares[:, None] * found.centres,
+            -jnp.sum(of_foot[..., None] * balance.points, 1),
+            shares[:, None] * balance.centres,
         ]
     )
-    return found.distance, force[None], jnp.cross(lever, up)[None]
+    return balance.distance, force[None], jnp.cross(lever, up)[None]

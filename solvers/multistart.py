@@ -206,13 +206,13 @@ def _count_lanes(
         max_lanes = 1 << fitting.bit_length() - 1
     else:
         max_lanes = MAX_ACCELERATOR_LANES
-    wanted = program_size
+    num_lanes = program_size
     if max_solutions is not None and is_cpu_backend():
         problems = int(inputs.problem_index.max()) + 1
-        wanted = min(wanted, SPECULATIVE_STARTS * max_solutions * problems)
+        num_lanes = min(num_lanes, SPECULATIVE_STARTS * max_solutions * problems)
     devices = mesh.size if mesh else 1
     # Powers of two, so that batches of similar size share a program.
-    per_device = -(-wanted // devices)
+    per_device = -(-num_lanes // devices)
     return min(max_lanes, 1 << (per_device - 1).bit_length()) * devices
 
 
@@ -295,11 +295,11 @@ def _advance_lanes(
 
     def advance_lane(lane: Any) -> tuple[SolverState | Packed, Result]:
         varied, state, x, is_fresh, mu = lane
-        rest = iter(varied)
+        varied_leaves = iter(varied)
         pairs = zip(leaves, is_varied, strict=True)
         data = pack(
             jax.tree.unflatten(
-                data_structure, [next(rest) if v else a for a, v in pairs]
+                data_structure, [next(varied_leaves) if v else a for a, v in pairs]
             ),
             max_shared_size=MAX_SHARED_SIZE,
         )

@@ -90,7 +90,7 @@ def steer_penalty(
     options: Options,
     lagrangian: AugmentedLagrangian,
     largest_square: Float[jax.Array, ""],
-    both: FlatResiduals,
+    residual_pair: FlatResiduals,
 ) -> AugmentedLagrangian:
     """Return the merit function with a larger penalty if a step trades violations.
 
@@ -103,18 +103,18 @@ def steer_penalty(
         options: of the solver.
         lagrangian: the merit function.
         largest_square: largest sum of squared violations so far.
-        both: rows (2, N) at the iterate, and after a step that the merit function
-            accepts.
+        residual_pair: rows (2, N) at the iterate, and after a step that the merit
+            function accepts.
     """
     # Violations that count as feasible in solutions are nothing to keep to.
     floor = options.feasibility_tolerance**2
     # Compared with the largest of all iterates: a path that follows a curved constraint
     # violates it again and again, without harm.
-    squares = squared_violation(lagrangian, both)
+    squares = squared_violation(lagrangian, residual_pair)
     is_trade = squares[1] > MAX_TRADE * jnp.maximum(largest_square, floor)
     growth = jnp.maximum(squares[1] - squares[0], 1e-30)
     # With μ above the quotient the step increases the sum of cost and penalty.
-    costs = total_cost(both)
+    costs = total_cost(residual_pair)
     balance = (costs[0] - costs[1]) / growth
     mu = jnp.maximum(2 * balance, 2 * lagrangian.mu)
     mu = jnp.where(is_trade, jnp.minimum(mu, options.mu_max), lagrangian.mu)

@@ -135,7 +135,7 @@ class Chain:
         static = subprogram(all_static_inputs, data)
         inputs = [defer(operator.itemgetter(k), static) for k in range(len(parts))]
         kinematics, first = subprogram(light_blocks, data, x, inputs[0])
-        rest = [
+        heavy_results = [
             subprogram(partial(heavy_blocks, indices), data, kinematics, part_inputs)
             for indices, part_inputs in zip(heavy, inputs[1:], strict=True)
         ]
@@ -145,7 +145,7 @@ class Chain:
             by_index = dict(zip(indices, sum(blocks, []), strict=True))
             return tuple(by_index[i] for i in sorted(by_index))
 
-        return defer(in_order, first, *rest)
+        return defer(in_order, first, *heavy_results)
 
     def shapes(self, data: ChainData, x: Array) -> tuple[ResidualBlock, ...]:
         """Return shapes and dtypes of `evaluate` in the tangent space, untraced."""

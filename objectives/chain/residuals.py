@@ -462,8 +462,8 @@ def _intermediate_rows(
 def _selected_poses(inputs: StaticInputs, nodes: FramePoses) -> Iterator[FramePoses]:
     """Yield the frame poses of each selection, after computing all of them at once."""
     if inputs.attachment is None:
-        none = jnp.zeros((0, 3, 3), nodes.p.dtype)
-        poses = FramePoses(none, none[..., 0])
+        no_rotations = jnp.zeros((0, 3, 3), nodes.p.dtype)
+        poses = FramePoses(no_rotations, no_rotations[..., 0])
     else:
         poses = attached_poses(nodes, inputs.attachment)
     begin = 0

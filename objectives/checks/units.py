@@ -43,9 +43,9 @@ def likely_degrees(C: Config) -> Iterator[str]:
     names, (low, high) = C.joints.coordinate_names, C.limits
     is_angle = C.kinematics().tree.is_angle
     is_endless = is_angle & ~np.isfinite(low) & ~np.isfinite(high)
-    found = is_endless & (np.abs(C.q) > FULL_TURN) & (C.q == np.round(C.q))
-    if found.any():
-        parts = [f"{names[i]} is {C.q[i]:g} rad" for i in np.flatnonzero(found)]
+    is_likely = is_endless & (np.abs(C.q) > FULL_TURN) & (C.q == np.round(C.q))
+    if is_likely.any():
+        parts = [f"{names[i]} is {C.q[i]:g} rad" for i in np.flatnonzero(is_likely)]
         yield (
             f"The start turns joints by more than a full turn: {first_few(parts)}."
             " Angles are in radians: give np.deg2rad of degrees."

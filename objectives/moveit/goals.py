@@ -82,9 +82,9 @@ def read_goal(C: Config, message: Message, label: str, skipped: list[str]) -> Go
                 continue
             joints |= dict.fromkeys(moving_joints(C, link))
             name = f"{label} {kind} {len(helpers)}"
-            found = rows(link, name, constraint, skipped)
-            features += found[0]
-            helpers += found[1]
+            link_features, link_helpers = rows(link, name, constraint, skipped)
+            features += link_features
+            helpers += link_helpers
     return Goal(tuple(features), tuple(helpers), tuple(joints))
 
 

@@ -194,14 +194,16 @@ def make_avoidance(
             " contacts in one call."
         )
     margin = number("margin", margin, "one number (metres)", error=ObjectiveError)
-    own = margin
-    if self_margin is not None:
+    if self_margin is None:
+        self_margin = margin
+    else:
         expected = "one number (metres), or None"
-        own = number("self_margin", self_margin, expected, error=ObjectiveError)
+        self_margin = number("self_margin", self_margin, expected, error=ObjectiveError)
     allowed = tuple(
         contact for entry in allow for contact in _allowed_contacts(spec, entry)
     )
-    return CollisionAvoidance(margin, own, between and spec.k_order > 0, allowed)
+    is_between = between and spec.k_order > 0
+    return CollisionAvoidance(margin, self_margin, is_between, allowed)
 
 
 def _allowed_contacts(

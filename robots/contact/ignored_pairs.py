@@ -87,11 +87,11 @@ def default_exclusions(
     samples = integer("samples", samples, "states >= 1", lambda n: n >= 1)
     seed = integer("seed", seed, "an integer >= 0", lambda n: n >= 0)
     margin = number("margin", margin, "one number (metres)")
-    root = robot_roots(tree.frames, collision_filter.held)
+    root = robot_roots(tree.frames, collision_filter.attached)
     pairs = collision_filter.pairs(tree)
     pairs = pairs[root[pairs[:, 0]] == root[pairs[:, 1]]]
     keys = [(int(a), int(b)) for a, b in pairs]
-    neighbours = adjacent_pairs(tree, collision_filter.held)
+    neighbours = adjacent_pairs(tree, collision_filter.attached)
     reasons = {pair: "Adjacent" for pair in keys if pair in neighbours}
     cutoff = margin + CONTACT_TOLERANCE
     test = _TouchTest(tree, tuple(map(unfitted, tree.frames)), pairs, cutoff)
