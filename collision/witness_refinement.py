@@ -25,7 +25,8 @@ from .surfaces import (
 from .vec3_array import Matrix, Scalars, Vectors, dot, norm, rotate, rotate_back
 
 MAX_NEWTON_STEPS = 12
-"""Number of Newton steps per pair."""
+"""Largest number of Newton steps per pair. More serve only pairs that converge
+slowly."""
 
 
 _Refinement = tuple[

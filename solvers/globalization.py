@@ -27,7 +27,8 @@ SUFFICIENT_DECREASE = 1e-4
 GOOD_DECREASE = 0.25
 """Share of the predicted decrease from which the damping falls."""
 MAX_DAMPING = 1e24
-"""Largest damping."""
+"""Largest damping [cost per rad² or m²], so that it stays finite after many
+rejections."""
 
 
 class SearchState(NamedTuple):

@@ -43,7 +43,7 @@ from .interruptible import (
     empty_state,
     summarize_progress,
 )
-from .lane_schedule import IDLE_LANE, LaneSchedule, StartQueue
+from .lane_schedule import IDLE_INDEX, LaneSchedule, StartQueue
 from .memo import Memo
 from .options import Number, Options
 from .state import SolverState
@@ -54,9 +54,10 @@ ITERATIONS_PER_ROUND = 8
 """Number of iterations between two refills of lanes. More of them cost fewer calls, but
 let solves that have ended idle longer."""
 MAX_VARIABLES_PER_CALL = 2048
-"""Approximate number of variables in all lanes of a call on a CPU."""
+"""Approximate number of variables in all lanes of a call on a CPU. More cost fewer
+calls, but each takes longer."""
 MAX_ACCELERATOR_LANES = 4096
-"""Largest number of lanes on each device that is no CPU."""
+"""Largest number of lanes on each device that is no CPU. More need more memory."""
 SPECULATIVE_STARTS = 2
 """Number of starts that run at once for each solution that is asked for. Higher values
 find it sooner, but more of them turn out not to be needed."""
@@ -162,7 +163,7 @@ def _run_rounds(
     state = program.idle_lanes(schedule.lanes.shape[1])
     while True:
         starts, is_fresh = schedule.refill(worker)
-        is_busy = starts != IDLE_LANE
+        is_busy = starts != IDLE_INDEX
         if not is_busy.any():
             return
         # Idle lanes repeat the start of another lane, since a program has no lanes to

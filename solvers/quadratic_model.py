@@ -37,8 +37,9 @@ MAX_PASSES = 8
 """Largest number of linear systems for one step. With fewer, more steps run into
 inequalities that were not in the model's active set."""
 MAX_ACCELERATOR_PASSES = 2
-"""`MAX_PASSES` where all lanes of a batch wait for the slowest one, and where a pass is
-a long sequence of small kernels: more passes cost more than the steps they spare."""
+"""Number like `MAX_PASSES`, where all lanes of a batch wait for the slowest one, and
+where a pass is a long sequence of small kernels: more passes cost more than the steps
+they spare."""
 MODEL_TOLERANCE = 0.05
 """Error of a pass's prediction, as a share of the decrease so far, below which no pass
 follows: rows and bounds that change their activity do not matter then."""

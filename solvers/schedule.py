@@ -18,11 +18,13 @@ from .residuals import FlatResiduals, total_cost, violation
 from .state import ScheduleState
 
 STALL_RATIO = 0.9
-"""Share of the violation that a subproblem has to leave to count as a stall."""
+"""Share of the violation that a subproblem has to leave to count as a stall. With a
+higher one, fewer do."""
 MAX_STALLS = 2
-"""Stalls at the largest penalty that end a solve as infeasible."""
+"""Number of stalls at the largest penalty that end a solve as infeasible. With more, it
+ends later."""
 MAX_TRADE = 4.0
-"""Growth of the sum of squared violations above which a step trades them for cost.
+"""Growth of the sum of squared violations [1] above which a step trades them for cost.
 Lower values raise the penalty sooner, which keeps feasible paths but costs minima."""
 
 

@@ -36,11 +36,14 @@ from .residuals import (
 )
 
 MAX_NEWTON_STEPS = 12
-"""Largest number of Newton steps on the optimality conditions."""
+"""Largest number of Newton steps on the optimality conditions. With fewer, more
+solutions stay inexact, and have no derivative."""
 DAMPING_GROWTH = 100.0
-"""Growth of the regularisation, each time the system is not positive definite."""
+"""Factor of the regularisation, each time the system is not positive definite. Larger
+ones find one that suffices in fewer steps, but shorten the steps after it."""
 DEGENERACY_TOLERANCE = 1e-6
-"""Multiplier and slack below which it is open whether a row is active."""
+"""Multiplier and slack [scaled units] below which it is open whether a row is active. A
+larger one takes more solutions for degenerate."""
 
 
 @runtime_checkable

@@ -38,7 +38,8 @@ MAX_UNSPLIT_CODE = 4
 Larger programs are compiled in parts.
 """
 HEAVY_CODE = 5
-"""Amount of code of a heavy group (collisions), in light groups."""
+"""Amount of code of a heavy group (collisions), in light groups; with a larger one,
+smaller problems are compiled in parts."""
 
 
 @dataclass(frozen=True)

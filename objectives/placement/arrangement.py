@@ -31,13 +31,15 @@ MIN_ORIENTATIONS = 4
 """Number of orientations of each object that an attempt tries, or more until one fits;
 more find better places, slower."""
 POSITIONS_PER_TURN = 8
-"""Number of random positions at which each orientation is rated."""
+"""Number of random positions at which each orientation is rated. More rate it better,
+but take longer."""
 ATTEMPTS = 4, 64
 """Smallest and largest number of arrangements that are tried."""
 MAX_WORK = 6e6
 """Number of cells times that of objects, over all attempts; more take longer."""
 SIZE_NOISE = 0.3
-"""Standard deviation of the logarithm by which sizes vary in the order of objects."""
+"""Standard deviation of the logarithm by which sizes vary in the order of objects [1].
+A larger one tries more orders, but large objects come first less often."""
 SHIFT = np.array([10.0, 20.0, 30.0])
 """Displacement that tells whether hints depend on an object [m]."""
 HintsOf: TypeAlias = Callable[[Config, str], PlacementHints]

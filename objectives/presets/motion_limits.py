@@ -14,13 +14,13 @@ from posewise.robots.validation import number
 from ..terms.objective import ObjectiveError
 from ..trajectory.limits import parse_limits
 
-SPARE = 1e-3
+LIMIT_MARGIN = 1e-3
 """Part of a limit that is kept free, in scaled units: the default tolerance, so that
 rows within it are within the limit."""
 MAX_TURN_RATIO = 10.0
-"""Speed of a rotation divided by the model's from which it may be in degrees."""
+"""Ratio of a rotation's speed to the model's from which it may be in degrees."""
 MAX_SLIDE_RATIO = 100.0
-"""Speed of a slide divided by the model's from which it may be in millimetres."""
+"""Ratio of a slide's speed to the model's from which it may be in millimetres."""
 
 
 def motion_limits(
@@ -76,7 +76,7 @@ def motion_limits(
         is_limited = True
         values = limits[C.joints.coordinates(limited)]
         per_row = scale / np.repeat(values, 2)
-        within = values * (1 - SPARE / scale)
+        within = values * (1 - LIMIT_MARGIN / scale)
         yield f"{label} limits", Feature(symbol, limited, scale=per_row, limits=within)
     if not is_limited:
         raise ObjectiveError(

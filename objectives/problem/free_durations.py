@@ -15,7 +15,8 @@ from .builder import check_helper, checked_objective
 from .spec import ProblemSpec
 
 DURATION_RANGE = 10.0
-"""Default bound of variable durations, over and under the initial ones (factor)."""
+"""Factor by which variable durations may be longer or shorter than the initial ones by
+default."""
 
 
 def free_durations(

@@ -18,8 +18,8 @@ from .rounded_path import RoundedPath
 from .straight_path import Samples, StraightPath
 
 MIN_STEP = 1e-3
-"""Smallest distance of two knots, over the mean; a nearer one is left out, because the
-speed along the path has no bound where the path stands still."""
+"""Smallest distance of two knots, as a fraction of the mean; a nearer one is left out,
+because the speed along the path has no bound where the path stands still."""
 GRID_SIZES = (500, 1000, 2000)
 """Least numbers of intervals in each of which the path accelerates evenly (count); a
 larger one is tried where rounding in toppra leaves no timing."""

@@ -17,7 +17,7 @@ Cells: TypeAlias = VectorLike | MatrixLike
 
 
 MAX_CELLS = 50_000_000
-"""Number of cells of the largest map; it takes 0.4 GB."""
+"""Number of cells of the largest map, which takes 0.4 GB; larger ones are refused."""
 
 
 @dataclass(frozen=True, eq=False)

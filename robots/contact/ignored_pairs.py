@@ -46,7 +46,8 @@ STATES_PER_BATCH = 256
 """Random states evaluated at a time (count); more need more memory, fewer take longer
 per state."""
 ROWS_PER_BATCH = 1024
-"""Pairs of bodies measured at a time (count), the size that is compiled for."""
+"""Number of pairs of bodies measured at a time, the size that is compiled for. More
+waste work on the last ones."""
 CONTACT_TOLERANCE = 1e-6
 """Distance beyond the margin at which frames still touch [m], so that faces that meet
 count; a larger one counts more."""

@@ -56,8 +56,9 @@ KEY_GROUP = "keyframes"
 MAX_KEY_EXCESS = 1e-6
 """Largest excess of a key over a joint's limits without a warning [m or rad]; larger
 values hide that keys are changed."""
-FIRST_HIDDEN_GROUP = 3
-"""First group of geoms that MuJoCo's viewer does not draw by default."""
+FIRST_HIDDEN_GROUP_INDEX = 3
+"""Index of the first group of geoms that MuJoCo's viewer does not draw by default;
+those below it are visual."""
 
 
 MAGNITUDES = (
@@ -372,7 +373,7 @@ class _MjcfReader:
             shape,
             make_pose(m.geom_pos[geom], m.geom_quat[geom]),
             collision=bool(self.contacts.solid[geom]),
-            visual=bool(m.geom_group[geom] < FIRST_HIDDEN_GROUP),
+            visual=bool(m.geom_group[geom] < FIRST_HIDDEN_GROUP_INDEX),
             color=rgba,
             mask=self.contacts.masks.get(geom),
         )
