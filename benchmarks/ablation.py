@@ -65,7 +65,7 @@ MECHANISMS: Mapping[str, Replacement] = {
     "early ends of paths": Replacement(settings, "PATH_OPTIONS", {}),
     "first penalties": Replacement(settings, "initial_penalties", lambda spec: {}),
     "stall window": Replacement(termination, "STALL_WINDOW", 10**6),
-    "patience near the optimum": Replacement(termination, "NEAR_OPTIMUM", 0.0),
+    "patience near the optimum": Replacement(termination, "NEAR_OPTIMUM_RESIDUAL", 0.0),
 }
 """Changes that leave one mechanism out each, by its name."""
 ALL = "nothing"

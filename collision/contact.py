@@ -113,8 +113,8 @@ def _batched_contact(a: Body, b: Body, cutoff: Array | None) -> _ContactArrays:
         lambda x: x.reshape(count, *x.shape[len(batch) :]), (a, b, cutoff)
     )
     if count == 0:
-        none = flat[0].p
-        out: tuple[jax.Array, ...] = (none[:, 0], none, none, none)
+        empty = flat[0].p
+        out: tuple[jax.Array, ...] = (empty[:, 0], empty, empty, empty)
     else:
         out = _contact_of_pairs(*flat)
     d, on_a, on_b, n = (x.reshape(*batch, *x.shape[1:]) for x in out)

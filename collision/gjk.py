@@ -116,7 +116,7 @@ def closest_point_to_origin(
         )
 
     w, a = support(start)
-    none = jnp.zeros(w.shape[1:], bool)
+    false = jnp.zeros(w.shape[1:], bool)
     first = jnp.broadcast_to(np.array([[True], [False], [False]]), w.shape)
     begin = _GJKState(
         jnp.zeros((), jnp.int32),
@@ -125,8 +125,8 @@ def closest_point_to_origin(
         first,
         first.astype(w.dtype),
         w,
-        none,
-        none,
+        false,
+        false,
     )
     end = jax.lax.while_loop(
         lambda s: (s.step < max_steps) & ~jnp.all(s.done), advance, begin
@@ -163,21 +163,21 @@ def _closest_on_simplex(
 
     e = materialize(lambda p, w: twice(twice(w - p, 0), 1)[:4, :5], p, w)
     one, two = e[:3, :3], e[1:, :3]
-    here, both = has, has & twice(has, 0)[1:4]
+    has_face = has & twice(has, 0)[1:4]
     cross = e[:3, 1:4] * e[1:, 2:] - e[:3, 2:] * e[1:, 1:4]
     length, along = dot(e[:, :3], e[:, :3]), dot(p, e[:, :3])
     shared, area = dot(one, two), dot(cross, cross)
 
     # on the edge p + s e: s = -p·e / |e|²
     s = -along[:3] / jnp.where(length[:3] > 0, length[:3], 1.0)
-    on_edge = here & (length[:3] > 0) & (s > 0) & (s < 1)
+    on_edge = has & (length[:3] > 0) & (s > 0) & (s < 1)
     # on the face p + u e + v f: the normal equations of u and v, by Cramer's rule;
     # their determinant |e × f|² vanishes for degenerate faces
     solid = area > min_sine_squared * length[:3] * length[1:]
     inverse = 1 / jnp.where(solid, area, 1.0)
     u = (along[1:] * shared - along[:3] * length[1:]) * inverse
     v = (along[:3] * shared - along[1:] * length[:3]) * inverse
-    on_face = both & solid & (u > 0) & (v > 0) & (u + v < 1)
+    on_face = has_face & solid & (u > 0) & (v > 0) & (u + v < 1)
 
     at_edge = p + s[:, None] * one
     at_face = p + u[:, None] * one + v[:, None] * two
@@ -193,9 +193,9 @@ def _closest_on_simplex(
     # forms with each face have the same sign.
     volume = dot(cross[0], e[2, :3])
     parts = -dot(cross, p)
-    positive = here & (parts * volume > 0)
-    rest = volume - component_sum(parts)
-    encloses = positive[0] & positive[1] & positive[2] & (rest * volume > 0)
+    positive = has & (parts * volume > 0)
+    opposite_part = volume - component_sum(parts)
+    encloses = positive[0] & positive[1] & positive[2] & (opposite_part * volume > 0)
     return _SimplexPoint(point, weights, encloses)
 
 

@@ -30,15 +30,20 @@ from .vec3_tuple import (
 )
 
 NUM_SAMPLES = 512
-"""Number of normals sampled on the sphere, about 0.16 rad apart."""
+"""Number of normals sampled on the sphere, about 0.16 rad apart. More find the least
+overlap more surely, but each of them is measured."""
 NUM_CELLS = 64
-"""Number of cells, of each of which the best normal is taken."""
+"""Number of cells, of each of which the best normal is taken. Fewer hide good normals
+behind better ones nearby."""
 NUM_CANDIDATES = 12
-"""Number of normals improved by the pattern search."""
+"""Number of normals improved by the pattern search. More find the least overlap more
+surely, but take longer."""
 FIRST_PATTERN_WIDTH = 0.12
-"""Angle of the neighbours in the first step [rad]."""
+"""Angle of the neighbours in the first step [rad]. Larger ones look farther around, but
+need more steps to come close."""
 PATTERN_SHRINKAGE = 0.35
-"""Factor of the angle after a step without a better neighbour."""
+"""Factor of the angle after a step without a better neighbour. Smaller ones come close
+in fewer steps, but may stop beside the best normal."""
 MIN_NEIGHBOUR_COSINE = np.cos(0.15)
 """Cosine above which two candidates are so close that one is left out."""
 
@@ -131,7 +136,7 @@ def _initial_normals(separation: Separation, template: Scalar) -> tuple[Vector, 
         (materialize(separation, wide), number),
     )
     s, index = pairwise_reduce(_select_greater, by_cell)
-    n = materialize(lambda at: tuple(jnp.take(x[:, 0], at) for x in normals), index)
+    n = materialize(lambda i: tuple(jnp.take(x[:, 0], i) for x in normals), index)
 
     def pick(s: Scalar, _: None) -> tuple[Scalar, tuple[Vector, Scalar]]:
         best, *picked = pairwise_reduce(_select_greater, (s, *n))

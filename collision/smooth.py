@@ -32,7 +32,8 @@ from .cores import (
 )
 
 NUM_ASCENT_STEPS = 24
-"""Number of damped Newton steps to the normal of greatest separation."""
+"""Number of damped Newton steps to the normal of greatest separation. More come nearer
+to it, but every pair takes all of them."""
 Point = Float[Array, "3"]
 
 

@@ -42,17 +42,21 @@ from .witness_refinement import refine_witness_points
 MAX_GJK_STEPS = 48
 """Number of GJK steps for separated cores; more help at nearly parallel faces."""
 MAX_DESCENT_STEPS = 32
-"""Number of steps of the descent to the least overlap."""
+"""Largest number of steps of the descent to the least overlap. More come nearer to it
+where it is not reached before."""
 GJK_STEPS_PER_DESCENT_STEP = 16
 """Number of GJK steps within a step of the descent, which the next step improves."""
 CHUNK_SIZE = 1
-"""Number of overlapping pairs computed at a time on CPUs."""
+"""Number of overlapping pairs computed at a time on CPUs. More vectorise better, but
+all wait for the one that takes the most steps."""
 NUM_PATTERN_STEPS = 12
-"""Number of steps of the search over the sphere for curved cores."""
+"""Number of steps of the search over the sphere for curved cores. More come nearer to
+the best normal, but take longer."""
 NUM_FACE_CANDIDATES = 6
 """Number of normals from which the descent starts for polytopes."""
 NUM_FACE_PATTERN_STEPS = 6
-"""Number of steps of the search for polytopes, which the descents make up for."""
+"""Number of steps of the search for polytopes. More start the descents nearer to the
+best normal, but take longer."""
 
 
 class CorePair(NamedTuple):

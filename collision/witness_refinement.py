@@ -25,7 +25,8 @@ from .surfaces import (
 from .vec3_array import Matrix, Scalars, Vectors, dot, norm, rotate, rotate_back
 
 MAX_NEWTON_STEPS = 12
-"""Number of Newton steps per pair."""
+"""Largest number of Newton steps per pair. More serve only pairs that converge
+slowly."""
 
 
 _Refinement = tuple[
@@ -129,8 +130,8 @@ def refine_witness_points(
     begin: _Refinement = (0, zero, zero > 0, n, separation(n), x, y)
     n, s, x, y = jax.lax.while_loop(is_going, step, begin)[3:]
     # the rest of x - y beyond s n is an error of both points, half of each
-    rest = (x - y) - s * n
-    return s, x - rest / 2, n
+    residual = (x - y) - s * n
+    return s, x - residual / 2, n
 
 
 def _slide_witness(

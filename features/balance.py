@@ -47,8 +47,8 @@ def body_mass_params(
     params = mass_params(C, frames[1:])
     if params["mass"].sum() <= 0:
         raise ConfigError(f"EqCenterOfMass: the masses of {list(frames[1:])} sum to 0.")
-    given = (C.frame(f).com for f in frames[1:])
-    centres = [np.zeros(3) if com is None else com for com in given]
+    coms = (C.frame(f).com for f in frames[1:])
+    centres = [np.zeros(3) if com is None else com for com in coms]
     return params | {"com": np.array(centres, float)}
 
 
@@ -68,8 +68,8 @@ def manipulability(
     w = K.forward_pass(q)
     # The frame is an index in an array and not a static number, so that features on
     # different frames share a program.
-    here = FramePoses(w.frames.R[frame][None], w.frames.p[frame][None])
-    one = ForwardPass(here, w.twists)
+    frame_poses = FramePoses(w.frames.R[frame][None], w.frames.p[frame][None])
+    one = ForwardPass(frame_poses, w.twists)
     mask = K.dof_mask[frame][None]
     J = geometric_jacobians(K, one, mask)[0]
     translation = jnp.arange(6) < 3

@@ -113,8 +113,8 @@ def compiled_linearization(symbol: Symbol, order: int) -> Callable[..., Any]:
         else:
             derivatives = jnp.concatenate([out.force, out.moment], -1)
         # One array leaves the program, so that the caller waits for one transfer.
-        rows, *rest = derivatives.shape
-        flat = derivatives.reshape(rows, math.prod(rest))
+        rows, *trailing_shape = derivatives.shape
+        flat = derivatives.reshape(rows, math.prod(trailing_shape))
         return jnp.concatenate([out.y[:, None], flat], 1)
 
     return compile_program(run, num_static=0, fetches=True)

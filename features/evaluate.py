@@ -130,7 +130,8 @@ def linearize_pair_sums(
     Symbols with the same pair types share one computation.
     """
     arguments = [
-        (x.R[:, 0], x.p[:, 0], own) for x, own in zip(inputs, params, strict=True)
+        (x.R[:, 0], x.p[:, 0], symbol_params)
+        for x, symbol_params in zip(inputs, params, strict=True)
     ]
     linearized = []
     for symbol, x, out in zip(
@@ -148,7 +149,10 @@ def _evaluate_pair_sums(symbols: tuple[Symbol, ...], arguments: Any) -> Any:
     parts: list[Any] = [symbol.pair_sum for symbol in symbols]
     types, params_of = zip(*parts, strict=True)
     pairs = zip(params_of, arguments, strict=True)
-    batches = [PairSumBatch(R, p, sum_params(own)) for sum_params, (R, p, own) in pairs]
+    batches = [
+        PairSumBatch(R, p, sum_params(symbol_params))
+        for sum_params, (R, p, symbol_params) in pairs
+    ]
     sums = sum_near_pairs(types, batches)
     return [(y[:, None], w[:, None, :, :3], w[:, None, :, 3:]) for y, w in sums]
 
@@ -158,7 +162,10 @@ def _pair_sums_jvp(symbols: tuple[Symbol, ...], primals: Any, tangents: Any) -> 
     # Loops whose length depends on data have no reverse derivative; all pairs have one.
     def sum_all_pairs(arguments: Any) -> Any:
         pairs: Any = zip(symbols, arguments, strict=True)
-        return [tuple(s.value_and_wrenches(R, p, **own)) for s, (R, p, own) in pairs]
+        return [
+            tuple(s.value_and_wrenches(R, p, **symbol_params))
+            for s, (R, p, symbol_params) in pairs
+        ]
 
     return jax.jvp(sum_all_pairs, primals, tangents)
 

@@ -439,8 +439,8 @@ def _as_names(frames: Any) -> tuple[str, ...]:
     return names
 
 
-def _as_array(symbol: Symbol, what: str, given: Any, ndim: int) -> np.ndarray:
-    array = float_array(f"{symbol.name}: {what}", given, "numbers", FeatureError)
+def _as_array(symbol: Symbol, what: str, value: Any, ndim: int) -> np.ndarray:
+    array = float_array(f"{symbol.name}: {what}", value, "numbers", FeatureError)
     if array.size == 0 or array.ndim > ndim or not np.isfinite(array).all():
         raise FeatureError(
             f"{symbol.name}: {what} is {array.tolist()}, expected finite numbers, at"

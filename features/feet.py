@@ -97,11 +97,11 @@ def _common_base(frames: Sequence[Frame], feet: Sequence[int]) -> int:
 
 def _ancestors(frames: Sequence[Frame], i: int) -> list[int]:
     """Return a frame and all that carry it, the root last."""
-    found, at = [i], frames[i].parent
-    while at is not None:
-        found.append(at)
-        at = frames[at].parent
-    return found
+    ancestors, parent = [i], frames[i].parent
+    while parent is not None:
+        ancestors.append(parent)
+        parent = frames[parent].parent
+    return ancestors
 
 
 def _carried_by(frames: Sequence[Frame], base: int) -> list[int]:

@@ -122,15 +122,15 @@ def _link_params(
     Inactive contacts take part with a zero factor, so that activating one compiles
     nothing.
     """
-    members, at, pull = rigid_group(C, frames[0]), [C.index(frames[0])], []
+    members, indices, pull = rigid_group(C, frames[0]), [C.index(frames[0])], []
     for e in contact_force_variables(C):
         # The variable is the force of b on a; b feels its reaction.
         sign = (e.a in members) - (e.b in members)
         # Forces between two frames of the same link cancel.
         if sign:
-            at += [C.index(e.point), C.index(e.force)]
+            indices += [C.index(e.point), C.index(e.force)]
             pull.append(sign * e.unit * e.active)
     mass, com, inertia = link_inertia(C, frames[0])
     numbers: dict[str, Any] = {"mass": mass, "com": com, "inertia": inertia}
     numbers["pull"] = pull
-    return np.array(at), {k: np.array(v, float) for k, v in numbers.items()}
+    return np.array(indices), {k: np.array(v, float) for k, v in numbers.items()}

@@ -208,6 +208,6 @@ def quaternion_coordinates(C: Config, frames: Sequence[str]) -> np.ndarray:
     chosen = C.joints.coordinates(frames or C.joint_names)
     kinds = dict(zip(C.joint_names, C.joints.types, strict=True))
     names = [n for n in C.joint_names if kinds[n] in ("quatBall", "free", "floating")]
-    own = C.joints.coordinates(names)
-    first = [s for s in C.joints.quaternions if s in own and s in chosen]
+    in_quaternions = C.joints.coordinates(names)
+    first = [s for s in C.joints.quaternions if s in in_quaternions and s in chosen]
     return (np.array(first, int)[:, None] + np.arange(4)).reshape(-1)

@@ -16,7 +16,7 @@ from .safe_math import norm
 from .symbol import Pose
 
 GRAVITY = 9.81
-"""Standard gravity [m/s²]."""
+"""Standard gravity [m/s²]; a larger one makes links heavier."""
 PoseTuple = tuple[Pose, ...]
 Vector = Float[jax.Array, "3"]
 

@@ -9,7 +9,7 @@ from .errors import FeatureError
 from .symbol import Symbol
 
 MIN_NORM = 1e-9
-"""Norm below which a quaternion is zero and has no direction; a larger one refuses
+"""Norm below which a quaternion is zero and has no direction [1]; a larger one refuses
 more."""
 
 

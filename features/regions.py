@@ -109,8 +109,10 @@ def centered_shape(
     """
     geometry = next(iter(C.frame(frame).geometries), None)
     if geometry is None or not isinstance(geometry.shape, kinds):
-        found = "no shape" if geometry is None else f"a {type(geometry.shape).__name__}"
-        raise ConfigError(f"Frame {frame!r} has {found}; expected a {name}.")
+        actual = (
+            "no shape" if geometry is None else f"a {type(geometry.shape).__name__}"
+        )
+        raise ConfigError(f"Frame {frame!r} has {actual}; expected a {name}.")
     # abs, because a quaternion and its negative are the same rotation.
     if not np.allclose(np.abs(geometry.pose), IDENTITY, atol=1e-9):
         raise ConfigError(

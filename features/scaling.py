@@ -58,9 +58,9 @@ def apply_scale(scale: jax.Array, rows: jax.Array, after: int) -> jax.Array:
     first = rows.ndim - after
     if scale.ndim == first:
         return scale.reshape(*scale.shape, *[1] * after) * rows
-    rest = rows.shape[first:]
-    out = scale @ rows.reshape(*rows.shape[:first], math.prod(rest))
-    return out.reshape(*out.shape[:-1], *rest)
+    trailing_shape = rows.shape[first:]
+    out = scale @ rows.reshape(*rows.shape[:first], math.prod(trailing_shape))
+    return out.reshape(*out.shape[:-1], *trailing_shape)
 
 
 def apply_scale_and_target_to_linearization(

@@ -12,7 +12,7 @@ from posewise.robots.typing import Array
 from .safe_math import norm
 from .symbol import TracedArrays
 
-FLATNESS = 1e-5
+COLLINEARITY_TOLERANCE = 1e-5
 """Distance from a line up to which points count as on it [m]; above the rounding of
 single precision, and far below a sole's size."""
 
@@ -134,7 +134,11 @@ def nearest_of_polygon(
     beyond = beyond + offset[..., None]
     farthest = jnp.max(jnp.where(counts, beyond, -jnp.inf), -1)
     deepest = jnp.min(jnp.where(counts, beyond, jnp.inf), -1)
-    is_edge = is_segment & (farthest <= FLATNESS) & (deepest < -FLATNESS)
+    is_edge = (
+        is_segment
+        & (farthest <= COLLINEARITY_TOLERANCE)
+        & (deepest < -COLLINEARITY_TOLERANCE)
+    )
     inside = jnp.where(is_edge, offset, -jnp.inf)
     along = jnp.clip(-jnp.sum(edge * a, -1) / safe, 0.0, 1.0)
     gap = a + along[..., None] * edge
@@ -142,7 +146,7 @@ def nearest_of_polygon(
     is_inside = jnp.any(is_edge) & (jnp.max(inside) <= 0)
     # Of points on one line, as two feet side by side have them, the outermost are its
     # ends: weights of points between them would extrapolate.
-    nearest = inside >= jnp.max(inside) - FLATNESS
+    nearest = inside >= jnp.max(inside) - COLLINEARITY_TOLERANCE
     longest = jnp.argmax(jnp.where(is_edge & nearest, square, -1.0))
     i, j = jnp.divmod(jnp.where(is_inside, longest, jnp.argmin(outside)), n)
     return _nearest_of_edge(x, points, i, j, is_inside)
@@ -196,18 +200,18 @@ def linearize_balance(
 def _linearize(
     R: jax.Array, p: jax.Array, params: TracedArrays
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
-    found = balance_of(R, p, **params)
+    balance = balance_of(R, p, **params)
     mass, feet = params["mass"], len(p) - len(params["mass"])
-    up = jnp.append(found.direction, 0.0)
+    up = jnp.append(balance.direction, 0.0)
     # The centre of mass moves with the bodies, by their share of the mass, and the
     # nearest point moves against it with its feet, by their weights.
     shares = mass / jnp.sum(mass)
-    of_foot = jnp.where(found.foot == jnp.arange(feet)[:, None], found.weights, 0.0)
+    of_foot = jnp.where(balance.foot == jnp.arange(feet)[:, None], balance.weights, 0.0)
     force = jnp.concatenate([-jnp.sum(of_foot, 1), shares])[:, None] * up
     lever = jnp.concatenate(
         [
-            -jnp.sum(of_foot[..., None] * found.points, 1),
-            shares[:, None] * found.centres,
+            -jnp.sum(of_foot[..., None] * balance.points, 1),
+            shares[:, None] * balance.centres,
         ]
     )
-    return found.distance, force[None], jnp.cross(lever, up)[None]
+    return balance.distance, force[None], jnp.cross(lever, up)[None]

@@ -133,8 +133,8 @@ class JointSymbol(Symbol):
         self, x: FeatureInputs, y: jax.Array, *slopes: jax.Array
     ) -> LinearizedFeature:
         """Return the derivative by joint values; no frame has a wrench."""
-        none = _zeros(y, x.p, 3)
-        return LinearizedFeature(y, none, none, slopes[0])
+        no_wrench = _zeros(y, x.p, 3)
+        return LinearizedFeature(y, no_wrench, no_wrench, slopes[0])
 
 
 def uses_kinematics(symbol: Symbol) -> bool:

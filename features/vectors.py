@@ -72,9 +72,9 @@ def row_directions(
     """
     E = np.asarray(form.projection, float)
     scale = scale if scale.ndim == 3 else scale[..., None] * np.eye(len(E))
-    none = np.zeros((len(scale), len(E)))
+    no_offset = np.zeros((len(scale), len(E)))
     # A constant offset cancels in differences of slices.
-    offset = form.offset(**params) if form.offset and order == 0 else none
+    offset = form.offset(**params) if form.offset and order == 0 else no_offset
     return {
         "direction": scale @ E,
         "shift": (scale @ np.asarray(offset, float)[..., None])[..., 0],

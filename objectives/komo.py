@@ -167,8 +167,8 @@ class KOMO(PathProblem):
             ObjectiveError: for a wrong shape or entries that are not finite.
         """
         warm = path.warm_start() if isinstance(path, Solution) else None
-        given = path.path if isinstance(path, Solution) else path
-        self._set_initial(parse_path(self.spec, given), warm)
+        initial = path.path if isinstance(path, Solution) else path
+        self._set_initial(parse_path(self.spec, initial), warm)
 
     def _set_initial(
         self, path: Float[np.ndarray, "T nq"], warm: WarmStart | None = None

@@ -13,8 +13,9 @@ from typing import Any
 from .cli import help_texts
 from .robots.errors import PosewiseError
 
-INTERRUPTED = 130
-"""Exit code after Ctrl-C: 128 and the number of the signal, as shells have it."""
+INTERRUPT_CODE = 130
+"""Exit code after Ctrl-C: 128 and the number of the signal, so that shells see what
+ended it."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -37,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         print("posewise: interrupted before there was a result", file=sys.stderr)
-        return INTERRUPTED
+        return INTERRUPT_CODE
     except (PosewiseError, ImportError, OSError) as error:
         print(f"posewise: {error}", file=sys.stderr)
         return 2

@@ -21,7 +21,8 @@ from .robots.visual.drawing import (
 )
 
 GAZE_DISTANCE = 0.3
-"""Distance of the ball from the camera [m]."""
+"""Distance of the ball from the camera [m]; a larger one puts it farther from the
+hand."""
 
 
 @dataclass(frozen=True)

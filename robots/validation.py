@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from .errors import ConfigError
 
 MAX_NUMBER = 1e18
-"""Size of the largest number that may describe a world [m, rad, kg, …].
+"""Size of the largest number that may describe a world [m, rad, kg, …]; larger ones are
+refused.
 
 The square of one is finite in float32, and the product of 17 in float64.
 """

@@ -59,8 +59,8 @@ def solve_differentiably(
     # The solver's own program runs fastest, but cannot be part of another one.
     solve_all = _solve_in_program if is_traced else _solve_each
     results = solve_all(problem, fixed, starts, options)
-    at, status = _polish_best(problem, fixed, results, options)
-    return _attach_derivative(problem, varied, fixed, at), status
+    optimum, status = _polish_best(problem, fixed, results, options)
+    return _attach_derivative(problem, varied, fixed, optimum), status
 
 
 def _solve_each(
@@ -107,29 +107,29 @@ def _polish_best(
     worst = jnp.where(jnp.isfinite(worst), worst, jnp.inf)
     cost = jnp.where(worst == jnp.min(worst), results.cost, jnp.inf)
     best: Any = jax.tree.map(lambda a: a[jnp.argmin(cost)], results)
-    at = newton_polish(problem, data, best.x, best.multipliers)
-    is_exact = at.residual <= jnp.finfo(best.x.dtype).eps ** 0.5
-    is_solution = is_exact & has_minimum(at.system)
-    is_solution &= max_violation(flatten(at.system.blocks)) <= tolerance
+    optimum = newton_polish(problem, data, best.x, best.multipliers)
+    is_exact = optimum.residual <= jnp.finfo(best.x.dtype).eps ** 0.5
+    is_solution = is_exact & has_minimum(optimum.system)
+    is_solution &= max_violation(flatten(optimum.system.blocks)) <= tolerance
     # The solver's CONVERGED means that progress has become small, not that the point is
     # near an exact solution.
     is_converged = best.status == int(Status.CONVERGED)
     status = jnp.where(is_converged, int(Status.FEASIBLE), best.status)
     status = jnp.where(is_solution, int(Status.CONVERGED), status)
-    x = jnp.where(is_solution, at.x, best.x)
-    residual = jnp.where(is_solution, at.residual, jnp.inf)
-    return at._replace(x=x, residual=residual), status
+    x = jnp.where(is_solution, optimum.x, best.x)
+    residual = jnp.where(is_solution, optimum.residual, jnp.inf)
+    return optimum._replace(x=x, residual=residual), status
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _attach_derivative(
-    problem: SmoothProblem, varied: PyTree, data: PyTree, at: Optimum
+    problem: SmoothProblem, varied: PyTree, data: PyTree, optimum: Optimum
 ) -> Float[jax.Array, "T nq"]:
     """Return the solution, as a function of the varied leaves of its data."""
-    return at.x
+    return optimum.x
 
 
 @_attach_derivative.defjvp
 def _attach_derivative_jvp(problem: SmoothProblem, primals: Any, tangents: Any) -> Any:
-    varied, data, at = primals
-    return at.x, solution_tangent(problem, data, at, varied, tangents[0])
+    varied, data, optimum = primals
+    return optimum.x, solution_tangent(problem, data, optimum, varied, tangents[0])

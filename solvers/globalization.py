@@ -27,7 +27,8 @@ SUFFICIENT_DECREASE = 1e-4
 GOOD_DECREASE = 0.25
 """Share of the predicted decrease from which the damping falls."""
 MAX_DAMPING = 1e24
-"""Largest damping."""
+"""Largest damping [cost per rad² or m²], so that it stays finite after many
+rejections."""
 
 
 class SearchState(NamedTuple):
@@ -78,15 +79,15 @@ def judge(
         is_first: whether the trial point is the initial one, which is always accepted.
     """
     residuals = flatten(blocks)
-    both = residuals._replace(y=jnp.stack([iterate.residuals.y, residuals.y]))
-    before, after = lagrangian.merit(both)
+    residual_pair = residuals._replace(y=jnp.stack([iterate.residuals.y, residuals.y]))
+    before, after = lagrangian.merit(residual_pair)
     is_finite = jnp.isfinite(after)
     for block in blocks:
         is_finite = is_finite & jnp.isfinite(block.J).all()
     decrease = jnp.where(is_finite, before - after, 0.0)
     is_usable = is_finite & trial.is_solvable
     accepted = is_first | (is_usable & _is_sufficient(trial, decrease, before))
-    steered = steer_penalty(options, lagrangian, largest_square, both)
+    steered = steer_penalty(options, lagrangian, largest_square, residual_pair)
     is_trade = accepted & ~is_first & (steered.mu > lagrangian.mu)
     accepted = accepted & ~is_trade
     # A correction is tried at the same damping, because the length of the step is not
@@ -120,9 +121,9 @@ def _select(
 ) -> Iterate:
     """Return the trial point if it is accepted, else the iterate."""
     linearization = tuple(Linearization(b.y, b.J) for b in blocks)
-    there = Iterate(x, residuals, linearization)
+    trial_iterate = Iterate(x, residuals, linearization)
     selected: Iterate = jax.tree.map(
-        lambda a, b: jnp.where(accepted, a, b), there, iterate
+        lambda a, b: jnp.where(accepted, a, b), trial_iterate, iterate
     )
     return selected
 
@@ -194,10 +195,10 @@ def _corrected_rows(
         # tangent at the rejected point does.
         # φ(x + δ) - J(x) δ: the error of the model at that point, added to φ(x)
         shifted = new.y - block_change(old, step, shared)
-        kept = jnp.where((new.kind == INEQ)[:, None], old.y, shifted)
+        corrected = jnp.where((new.kind == INEQ)[:, None], old.y, shifted)
         rows.append(
             old._replace(
-                y=jnp.where(cut, new.y - block_change(new, step, shared), kept),
+                y=jnp.where(cut, new.y - block_change(new, step, shared), corrected),
                 J=jnp.where(cut[:, None, :, None], new.J, old.J),
             )
         )

@@ -28,11 +28,13 @@ from .status import Status
 MAX_UNINTERRUPTED_VARIABLES = 512
 """Number of variables up to which a problem is solved in one round, as that takes
 little time. Higher values delay interrupts."""
-FIRST_ROUND_WORK = 20000
-"""Variables times iterations in the first round of larger problems."""
+FIRST_ROUND_VARIABLE_ITERATIONS = 20000
+"""Number of variables times iterations in the first round of larger problems. More
+delay the first report and interrupts."""
 
 REPORT_INTERVAL = 2.0
-"""Time between two lines on stderr, and from the first round to the first line [s]."""
+"""Time between two lines on stderr, and from the first round to the first line [s]. A
+longer one writes fewer lines."""
 MIN_ROUND_SECONDS = 0.25
 """Duration below which the next round has twice as many iterations [s]. Longer rounds
 have less overhead, but delay reports and interrupts."""
@@ -149,7 +151,7 @@ def solve_interruptible(
         )
         return state, fetch(out)
 
-    iterations = max(FIRST_ROUND_WORK // size, 1)
+    iterations = max(FIRST_ROUND_VARIABLE_ITERATIONS // size, 1)
     return run_in_rounds(run_round, begin, iterations, on_progress)
 
 

@@ -78,21 +78,23 @@ class NewtonSteps:
         is_solved = subproblem_is_solved(
             options, s.trial, verdict, schedule, worst, is_first
         )
-        found = _find_step(
+        search = _find_step(
             problem, data, options, verdict, model, worst, schedule, is_solved
         )
         # The gradient of corrected rows tells nothing of the iterate, which has stayed.
-        kept = jnp.where(verdict.is_corrected, s.trial.imbalance, found.trial.imbalance)
-        trial = found.trial._replace(imbalance=kept)
+        imbalance = jnp.where(
+            verdict.is_corrected, s.trial.imbalance, search.trial.imbalance
+        )
+        trial = search.trial._replace(imbalance=imbalance)
         bad_input = is_first & ~verdict.is_finite
-        status = jnp.where(found.is_infeasible, int(Status.INFEASIBLE), s.status)
-        end = terminate(options, status, s.window, verdict, trial, found.merit, worst)
+        status = jnp.where(search.is_infeasible, int(Status.INFEASIBLE), s.status)
+        end = terminate(options, status, s.window, verdict, trial, search.merit, worst)
         return SolverState(
             verdict.iterate,
             trial,
-            found.lagrangian,
-            verdict.search._replace(damping=found.damping),
-            found.schedule,
+            search.lagrangian,
+            verdict.search._replace(damping=search.damping),
+            search.schedule,
             end.window,
             s.counter,
             jnp.where(bad_input, int(Status.BAD_INPUT), end.status),
@@ -165,8 +167,8 @@ def _find_step(
         )
 
     step, damping = no_step(problem, iterate.x), verdict.search.damping
-    merit, none = jnp.zeros_like(worst), jnp.zeros((), int)
+    merit, zero = jnp.zeros_like(worst), jnp.zeros((), int)
     begin = _Search(
-        step, verdict.lagrangian, schedule, damping, merit, none > 0, is_solved, none
+        step, verdict.lagrangian, schedule, damping, merit, zero > 0, is_solved, zero
     )
     return jax.lax.while_loop(lambda c: (c.attempts == 0) | c.is_solved, attempt, begin)

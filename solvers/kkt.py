@@ -26,7 +26,8 @@ from .merit import LagrangianTerms
 from .residuals import ResidualBlock, concatenate, expand_columns
 
 MAX_REFINEMENTS = 50
-"""Largest number of refinements of a solution."""
+"""Largest number of refinements of a solution. More serve only systems in which each
+gains little."""
 MIN_RELATIVE_ROW_LENGTH = 0.03
 """Length, relative to the longest row of A, below which rows count as that long. Higher
 values weigh short rows less."""

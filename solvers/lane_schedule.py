@@ -15,8 +15,8 @@ from jaxtyping import Bool, Int
 from .augmented_lagrangian import Result
 from .status import Status
 
-IDLE_LANE = -1
-"""Takes the place of a start in a lane that holds none."""
+IDLE_INDEX = -1
+"""Index of the start in a lane that holds none: below those of all starts."""
 SUCCESS = Status.CONVERGED, Status.FEASIBLE
 
 
@@ -51,12 +51,12 @@ class StartQueue:
         return needed
 
     def next_start(self) -> int:
-        """Return the next start that is needed; `IDLE_LANE` if none is left."""
+        """Return the next start that is needed; `IDLE_INDEX` if none is left."""
         while self.pending:
             start = self.pending.popleft()
             if start <= self.last_needed[self.problem_index[start]]:
                 return start
-        return IDLE_LANE
+        return IDLE_INDEX
 
     def count_solutions(self, starts: Sequence[int]) -> None:
         """Note starts that ended feasible; later ones may not be needed then."""
@@ -85,7 +85,7 @@ class LaneSchedule:
         self, queue: StartQueue, results: Result, workers: int, lane_count: int
     ) -> None:
         self.queue, self.results = queue, results
-        self.lanes = np.full((workers, lane_count), IDLE_LANE)
+        self.lanes = np.full((workers, lane_count), IDLE_INDEX)
         """The start in each lane."""
         self.has_begun = False
         """True once a round has ended."""
@@ -103,22 +103,22 @@ class LaneSchedule:
         """
         with self._lock:
             lanes = self.lanes[worker]
-            lanes[~self.queue.is_needed(lanes)] = IDLE_LANE
+            lanes[~self.queue.is_needed(lanes)] = IDLE_INDEX
             is_fresh = np.zeros(len(lanes), bool)
-            for lane in np.flatnonzero(lanes == IDLE_LANE).tolist():
+            for lane in np.flatnonzero(lanes == IDLE_INDEX).tolist():
                 lanes[lane] = self.queue.next_start()
-                is_fresh[lane] = lanes[lane] != IDLE_LANE
+                is_fresh[lane] = lanes[lane] != IDLE_INDEX
             return lanes.copy(), is_fresh
 
     def record(self, worker: int, out: Result) -> None:
         """Take the results of a worker's lanes after a round; free those that ended."""
         with self._lock:
             lanes = self.lanes[worker]
-            has_ended = (lanes != IDLE_LANE) & (out.status != Status.INTERRUPTED)
+            has_ended = (lanes != IDLE_INDEX) & (out.status != Status.INTERRUPTED)
             self._copy(out, has_ended, lanes)
             is_success = has_ended & np.isin(out.status, SUCCESS)
             self.queue.count_solutions(lanes[is_success].tolist())
-            lanes[has_ended] = IDLE_LANE
+            lanes[has_ended] = IDLE_INDEX
             self._running[worker] = out, lanes.copy()
             self.has_begun = True
 
@@ -126,7 +126,7 @@ class LaneSchedule:
         """Return the results up to now, and which starts are not waited for."""
         with self._lock:
             for out, lanes in self._running.values():
-                self._copy(out, lanes != IDLE_LANE, lanes)
+                self._copy(out, lanes != IDLE_INDEX, lanes)
             has_ended = np.not_equal(self.results.status, Status.INTERRUPTED)
             return self.results, has_ended | ~self._needed()
 

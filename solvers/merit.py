@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 
 from .residuals import EQ, INEQ, SOS, FlatResiduals
 
-MERIT_FLOOR = 1e-9
+MERIT_SCALE_FLOOR = 1e-9
 """Merit below which decreases count as absolute."""
 
 
@@ -82,4 +82,4 @@ class AugmentedLagrangian(NamedTuple):
 
 def relative_scale(merit: Float[jax.Array, ""]) -> Float[jax.Array, ""]:
     """Return the number that relative decreases of a merit are relative to."""
-    return MERIT_FLOOR + jnp.abs(merit)
+    return MERIT_SCALE_FLOOR + jnp.abs(merit)

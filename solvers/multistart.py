@@ -43,7 +43,7 @@ from .interruptible import (
     empty_state,
     summarize_progress,
 )
-from .lane_schedule import IDLE_LANE, LaneSchedule, StartQueue
+from .lane_schedule import IDLE_INDEX, LaneSchedule, StartQueue
 from .memo import Memo
 from .options import Number, Options
 from .state import SolverState
@@ -54,9 +54,10 @@ ITERATIONS_PER_ROUND = 8
 """Number of iterations between two refills of lanes. More of them cost fewer calls, but
 let solves that have ended idle longer."""
 MAX_VARIABLES_PER_CALL = 2048
-"""Approximate number of variables in all lanes of a call on a CPU."""
+"""Approximate number of variables in all lanes of a call on a CPU. More cost fewer
+calls, but each takes longer."""
 MAX_ACCELERATOR_LANES = 4096
-"""Largest number of lanes on each device that is no CPU."""
+"""Largest number of lanes on each device that is no CPU. More need more memory."""
 SPECULATIVE_STARTS = 2
 """Number of starts that run at once for each solution that is asked for. Higher values
 find it sooner, but more of them turn out not to be needed."""
@@ -162,7 +163,7 @@ def _run_rounds(
     state = program.idle_lanes(schedule.lanes.shape[1])
     while True:
         starts, is_fresh = schedule.refill(worker)
-        is_busy = starts != IDLE_LANE
+        is_busy = starts != IDLE_INDEX
         if not is_busy.any():
             return
         # Idle lanes repeat the start of another lane, since a program has no lanes to
@@ -206,13 +207,13 @@ def _count_lanes(
         max_lanes = 1 << fitting.bit_length() - 1
     else:
         max_lanes = MAX_ACCELERATOR_LANES
-    wanted = program_size
+    num_lanes = program_size
     if max_solutions is not None and is_cpu_backend():
         problems = int(inputs.problem_index.max()) + 1
-        wanted = min(wanted, SPECULATIVE_STARTS * max_solutions * problems)
+        num_lanes = min(num_lanes, SPECULATIVE_STARTS * max_solutions * problems)
     devices = mesh.size if mesh else 1
     # Powers of two, so that batches of similar size share a program.
-    per_device = -(-wanted // devices)
+    per_device = -(-num_lanes // devices)
     return min(max_lanes, 1 << (per_device - 1).bit_length()) * devices
 
 
@@ -295,11 +296,11 @@ def _advance_lanes(
 
     def advance_lane(lane: Any) -> tuple[SolverState | Packed, Result]:
         varied, state, x, is_fresh, mu = lane
-        rest = iter(varied)
+        varied_leaves = iter(varied)
         pairs = zip(leaves, is_varied, strict=True)
         data = pack(
             jax.tree.unflatten(
-                data_structure, [next(rest) if v else a for a, v in pairs]
+                data_structure, [next(varied_leaves) if v else a for a, v in pairs]
             ),
             max_shared_size=MAX_SHARED_SIZE,
         )

@@ -15,8 +15,9 @@ from .residuals import INEQ, FlatResiduals, ResidualBlock, concatenate, total_co
 
 GRADIENT_FLOOR = 1e-9
 """Gradient below which an imbalance counts as absolute [cost per rad or m]."""
-ROUNDING = 4.0
-"""Rounding errors of a row, in units of the last place of its terms."""
+ROUNDING_FACTOR = 4.0
+"""Rounding error of a row, as a multiple of the last place of its terms. A larger one
+counts more of a gradient as rounding."""
 
 
 def gradient_imbalance(
@@ -41,7 +42,9 @@ def gradient_imbalance(
     steepness = concatenate([jnp.max(jnp.abs(b.J), (1, 3)) for b in blocks])
     largest = jnp.max(jnp.abs(terms.slope) * steepness, initial=0.0)
     # A large penalty multiplies the last places of a row into the gradient.
-    unit = ROUNDING * jnp.finfo(residuals.y.dtype).eps * (1 + jnp.abs(residuals.y))
+    unit = (
+        ROUNDING_FACTOR * jnp.finfo(residuals.y.dtype).eps * (1 + jnp.abs(residuals.y))
+    )
     rounding = jnp.max(terms.curvature * steepness * unit, initial=0.0)
     imbalance = jnp.max(jnp.abs(gradient), initial=0.0)
     return jnp.maximum(imbalance - rounding, 0.0) / (GRADIENT_FLOOR + largest)

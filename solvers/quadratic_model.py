@@ -37,8 +37,9 @@ MAX_PASSES = 8
 """Largest number of linear systems for one step. With fewer, more steps run into
 inequalities that were not in the model's active set."""
 MAX_ACCELERATOR_PASSES = 2
-"""`MAX_PASSES` where all lanes of a batch wait for the slowest one, and where a pass is
-a long sequence of small kernels: more passes cost more than the steps they spare."""
+"""Number like `MAX_PASSES`, where all lanes of a batch wait for the slowest one, and
+where a pass is a long sequence of small kernels: more passes cost more than the steps
+they spare."""
 MODEL_TOLERANCE = 0.05
 """Error of a pass's prediction, as a share of the decrease so far, below which no pass
 follows: rows and bounds that change their activity do not matter then."""
@@ -87,7 +88,7 @@ class NewtonPass(NamedTuple):
     """Decrease of the quadratic, from the candidate to its minimum."""
     gradient: Float[jax.Array, "T nv"]
     """Gradient of the merit before the pass; zero where a bound holds a variable."""
-    held: Bool[jax.Array, "T nv"]
+    blocked: Bool[jax.Array, "T nv"]
     """Variables at bounds that have stopped the step."""
     is_whole: Bool[jax.Array, ""]
     """Whether the step is neither clipped nor shortened."""
@@ -130,63 +131,67 @@ class QuadraticModel:
         square = jnp.sum(self.counts * step**2)
         return Candidate(step, y, merit, merit + 0.5 * self.damping * square)
 
-    def is_active(self, at: Candidate) -> Bool[jax.Array, " N"]:
+    def is_active(self, candidate: Candidate) -> Bool[jax.Array, " N"]:
         """Return which rows count after a step."""
-        return self.lagrangian.is_active(self.residuals._replace(y=at.y))
+        return self.lagrangian.is_active(self.residuals._replace(y=candidate.y))
 
-    def newton_pass(self, at: Candidate, held: Bool[jax.Array, "T nv"]) -> NewtonPass:
+    def newton_pass(
+        self, candidate: Candidate, blocked: Bool[jax.Array, "T nv"]
+    ) -> NewtonPass:
         """Minimise the quadratic of the rows and bounds that are active after a step.
 
         A bound is active if the step ends on it and descent would leave it.
 
         Args:
-            at: the step.
-            held: variables at bounds that stopped an earlier pass: they do not move.
+            candidate: the step.
+            blocked: variables at bounds that stopped an earlier pass: they do not move.
         """
         problem = self.problem
-        terms = self.lagrangian.terms(self.residuals._replace(y=at.y))
+        terms = self.lagrangian.terms(self.residuals._replace(y=candidate.y))
         partition = self.partition
         system = assemble(self.blocks, terms, problem.slices, problem.order, partition)
-        g = system.gradient + self.damping * at.step
-        fixed_mask = held | self.bounds.blocks_descent(g, at.step)
+        g = system.gradient + self.damping * candidate.step
+        fixed_mask = blocked | self.bounds.blocks_descent(g, candidate.step)
         newton, predicted = newton_step(
             system._replace(gradient=g), fixed_mask, self.damping, partition
         )
         is_solvable = jnp.isfinite(newton).all()
         newton = jnp.where(is_solvable, newton, 0.0)
         # Clipping single variables reaches many bounds in one pass, but bends the step.
-        step = jnp.clip(at.step + newton, *self.bounds)
-        clipped = self.move(at, step - at.step)
-        is_better = clipped.value < at.value
-        end, held = jax.lax.cond(
+        step = jnp.clip(candidate.step + newton, *self.bounds)
+        clipped = self.move(candidate, step - candidate.step)
+        is_better = clipped.value < candidate.value
+        end, blocked = jax.lax.cond(
             is_better,
-            lambda: (clipped, jnp.zeros_like(held)),
-            lambda: self.search_line(at, newton),
+            lambda: (clipped, jnp.zeros_like(blocked)),
+            lambda: self.search_line(candidate, newton),
         )
         return NewtonPass(
             end,
             predicted,
             jnp.where(fixed_mask, 0.0, system.gradient),
-            held,
-            is_better & ~jnp.any((step != at.step + newton) & ~fixed_mask),
+            blocked,
+            is_better & ~jnp.any((step != candidate.step + newton) & ~fixed_mask),
             is_solvable,
         )
 
-    def move(self, at: Candidate, direction: Float[jax.Array, "T nv"]) -> Candidate:
+    def move(
+        self, candidate: Candidate, direction: Float[jax.Array, "T nv"]
+    ) -> Candidate:
         """Return the candidate that lies in a direction from another one."""
         # Rows change linearly, so that each pass goes on from the rows of the last one.
         change = linear_change(self.blocks, direction, self.problem.shared)
-        return self.candidate(at.step + direction, at.y + change)
+        return self.candidate(candidate.step + direction, candidate.y + change)
 
     def search_line(
-        self, at: Candidate, newton: Float[jax.Array, "T nv"]
+        self, candidate: Candidate, newton: Float[jax.Array, "T nv"]
     ) -> tuple[Candidate, Bool[jax.Array, "T nv"]]:
         """Return the minimum along a Newton step, and which variables stop it there.
 
         The step ends at the first bound: once single variables are clipped, it need not
         be one of descent any more.
         """
-        room = jnp.where(newton > 0, self.bounds.high, self.bounds.low) - at.step
+        room = jnp.where(newton > 0, self.bounds.high, self.bounds.low) - candidate.step
         moves = jnp.abs(newton) > 0
         ratios = jnp.where(moves, room / jnp.where(moves, newton, 1.0), jnp.inf)
         longest = jnp.clip(jnp.min(ratios, initial=1.0), 0.0, 1.0)
@@ -194,12 +199,14 @@ class QuadraticModel:
         change = linear_change(self.blocks, newton, self.problem.shared)
 
         def along(fraction: jax.Array) -> Candidate:
-            return self.candidate(at.step + fraction * newton, at.y + fraction * change)
+            return self.candidate(
+                candidate.step + fraction * newton, candidate.y + fraction * change
+            )
 
         def increases(fraction: jax.Array) -> Bool[jax.Array, ""]:
-            there = along(fraction)
-            slope = self.lagrangian.terms(self.residuals._replace(y=there.y)).slope
-            damped = self.damping * jnp.sum(self.counts * there.step * newton)
+            point = along(fraction)
+            slope = self.lagrangian.terms(self.residuals._replace(y=point.y)).slope
+            damped = self.damping * jnp.sum(self.counts * point.step * newton)
             return jnp.sum(slope * change) + damped > 0
 
         def halve(
@@ -221,10 +228,10 @@ class QuadraticModel:
 class _Passes(NamedTuple):
     """Carry of the passes."""
 
-    at: Candidate
+    candidate: Candidate
     """The step whose active rows and bounds the next pass takes."""
     best: Candidate
-    held: Bool[jax.Array, "T nv"]
+    blocked: Bool[jax.Array, "T nv"]
     """Variables at bounds that have stopped a pass."""
     gradient: Float[jax.Array, "T nv"]
     """Gradient of the first pass, which begins at the iterate."""
@@ -286,29 +293,35 @@ def _make_passes(model: QuadraticModel, start: Candidate) -> _Passes:
     max_passes = MAX_PASSES if is_cpu else MAX_ACCELERATOR_PASSES
 
     def next_pass(c: _Passes) -> _Passes:
-        found = model.newton_pass(c.at, c.held)
-        gain = c.at.value - found.end.value
-        is_better = found.end.value < c.best.value
-        best = jax.tree.map(lambda a, b: jnp.where(is_better, a, b), found.end, c.best)
+        newton_pass = model.newton_pass(c.candidate, c.blocked)
+        gain = c.candidate.value - newton_pass.end.value
+        is_better = newton_pass.end.value < c.best.value
+        best = jax.tree.map(
+            lambda a, b: jnp.where(is_better, a, b), newton_pass.end, c.best
+        )
         # The quadratic errs by the rows and bounds whose activity changes on the way;
         # where that is little, the pass has found the minimum well enough.
-        error = jnp.abs(gain - found.predicted_decrease)
+        error = jnp.abs(gain - newton_pass.predicted_decrease)
         is_right = error < MODEL_TOLERANCE * (start.value - best.value)
-        is_same = jnp.all(model.is_active(c.at) == model.is_active(found.end))
-        is_last = (found.is_whole & (is_right | is_same)) | ~found.is_solvable
+        is_same = jnp.all(
+            model.is_active(c.candidate) == model.is_active(newton_pass.end)
+        )
+        is_last = (
+            newton_pass.is_whole & (is_right | is_same)
+        ) | ~newton_pass.is_solvable
         return _Passes(
-            found.end,
+            newton_pass.end,
             best,
-            c.held | found.held,
-            jnp.where(c.passes == 0, found.gradient, c.gradient),
+            c.blocked | newton_pass.blocked,
+            jnp.where(c.passes == 0, newton_pass.gradient, c.gradient),
             c.passes + 1,
-            found.is_solvable,
+            newton_pass.is_solvable,
             ~is_last & (c.passes + 1 < max_passes),
         )
 
     true, zero = jnp.ones((), bool), jnp.zeros((), int)
-    held, gradient = jnp.zeros(start.step.shape, bool), jnp.zeros_like(start.step)
-    begin = _Passes(start, start, held, gradient, zero, true, true)
+    blocked, gradient = jnp.zeros(start.step.shape, bool), jnp.zeros_like(start.step)
+    begin = _Passes(start, start, blocked, gradient, zero, true, true)
     return jax.lax.while_loop(lambda c: c.goes_on, next_pass, begin)
 
 

@@ -13,13 +13,14 @@ SOS, EQ, INEQ = 0, 1, 2
 """Kinds of rows: Σφ² is minimised, φ = 0 holds, φ <= 0 holds."""
 
 MAX_ROW_GRADIENT = 100.0
-"""Length of a row's gradient above which its penalty is scaled down. Higher values let
-stiff rows dominate the augmented Lagrangian."""
+"""Length of a row's gradient above which its penalty is scaled down [per rad or m].
+Higher values let stiff rows dominate the augmented Lagrangian."""
 MIN_EQUATION_GRADIENT = 0.3
-"""Length of an equation's gradient below which its penalty is scaled up. Lower values
-raise penalties for long before gentle equations hold."""
+"""Length of an equation's gradient below which its penalty is scaled up [per rad or m].
+Lower values raise penalties for long before gentle equations hold."""
 FLAT_GRADIENT = 1e-4
-"""Length of an equation's gradient below which it says nothing of the row's size."""
+"""Length of an equation's gradient below which it says nothing of the row's size [per
+rad or m]."""
 
 
 class ResidualBlock(NamedTuple):

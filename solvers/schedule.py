@@ -18,11 +18,13 @@ from .residuals import FlatResiduals, total_cost, violation
 from .state import ScheduleState
 
 STALL_RATIO = 0.9
-"""Share of the violation that a subproblem has to leave to count as a stall."""
+"""Share of the violation that a subproblem has to leave to count as a stall. With a
+higher one, fewer do."""
 MAX_STALLS = 2
-"""Stalls at the largest penalty that end a solve as infeasible."""
+"""Number of stalls at the largest penalty that end a solve as infeasible. With more, it
+ends later."""
 MAX_TRADE = 4.0
-"""Growth of the sum of squared violations above which a step trades them for cost.
+"""Growth of the sum of squared violations [1] above which a step trades them for cost.
 Lower values raise the penalty sooner, which keeps feasible paths but costs minima."""
 
 
@@ -90,7 +92,7 @@ def steer_penalty(
     options: Options,
     lagrangian: AugmentedLagrangian,
     largest_square: Float[jax.Array, ""],
-    both: FlatResiduals,
+    residual_pair: FlatResiduals,
 ) -> AugmentedLagrangian:
     """Return the merit function with a larger penalty if a step trades violations.
 
@@ -103,18 +105,18 @@ def steer_penalty(
         options: of the solver.
         lagrangian: the merit function.
         largest_square: largest sum of squared violations so far.
-        both: rows (2, N) at the iterate, and after a step that the merit function
-            accepts.
+        residual_pair: rows (2, N) at the iterate, and after a step that the merit
+            function accepts.
     """
     # Violations that count as feasible in solutions are nothing to keep to.
     floor = options.feasibility_tolerance**2
     # Compared with the largest of all iterates: a path that follows a curved constraint
     # violates it again and again, without harm.
-    squares = squared_violation(lagrangian, both)
+    squares = squared_violation(lagrangian, residual_pair)
     is_trade = squares[1] > MAX_TRADE * jnp.maximum(largest_square, floor)
     growth = jnp.maximum(squares[1] - squares[0], 1e-30)
     # With μ above the quotient the step increases the sum of cost and penalty.
-    costs = total_cost(both)
+    costs = total_cost(residual_pair)
     balance = (costs[0] - costs[1]) / growth
     mu = jnp.maximum(2 * balance, 2 * lagrangian.mu)
     mu = jnp.where(is_trade, jnp.minimum(mu, options.mu_max), lagrangian.mu)

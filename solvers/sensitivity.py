@@ -36,11 +36,14 @@ from .residuals import (
 )
 
 MAX_NEWTON_STEPS = 12
-"""Largest number of Newton steps on the optimality conditions."""
+"""Largest number of Newton steps on the optimality conditions. With fewer, more
+solutions stay inexact, and have no derivative."""
 DAMPING_GROWTH = 100.0
-"""Growth of the regularisation, each time the system is not positive definite."""
+"""Factor of the regularisation, each time the system is not positive definite. Larger
+ones find one that suffices in fewer steps, but shorten the steps after it."""
 DEGENERACY_TOLERANCE = 1e-6
-"""Multiplier and slack below which it is open whether a row is active."""
+"""Multiplier and slack [scaled units] below which it is open whether a row is active. A
+larger one takes more solutions for degenerate."""
 
 
 @runtime_checkable
@@ -98,28 +101,30 @@ def newton_polish(
     )
 
     def step(state: tuple[Optimum, jax.Array]) -> tuple[Optimum, jax.Array]:
-        at, regularisation = state
-        values = tuple(-b.y for b in at.system.blocks)
-        delta, change = solve_kkt(at.system, -at.gradient, values, regularisation)
+        optimum, regularisation = state
+        values = tuple(-b.y for b in optimum.system.blocks)
+        delta, change = solve_kkt(
+            optimum.system, -optimum.gradient, values, regularisation
+        )
         step_norm = jnp.max(jnp.abs(delta), initial=0.0)
         shrinkage = jnp.where(step_norm > 0.5, 0.5 / step_norm, 1.0)
         # The first pass only expands the given point: the empty state has no system.
-        is_first, is_solvable = at.steps == 0, jnp.isfinite(step_norm)
+        is_first, is_solvable = optimum.steps == 0, jnp.isfinite(step_norm)
         stays = is_first | ~is_solvable
 
         def add(multiplier: jax.Array, change: jax.Array) -> jax.Array:
             return jnp.where(stays, multiplier, multiplier + shrinkage * change)
 
-        moved = problem.retract(data, at.x, shrinkage * delta)
-        x = jnp.where(stays, at.x, moved)
-        multipliers = jax.tree.map(add, at.multipliers, change)
-        after = expand(x, multipliers, at.steps + 1)
+        moved = problem.retract(data, optimum.x, shrinkage * delta)
+        x = jnp.where(stays, optimum.x, moved)
+        multipliers = jax.tree.map(add, optimum.multipliers, change)
+        after = expand(x, multipliers, optimum.steps + 1)
         raised = DAMPING_GROWTH * regularisation
         return after, jnp.where(is_solvable | is_first, regularisation, raised)
 
     def goes_on(state: tuple[Optimum, jax.Array]) -> jax.Array:
-        at, _ = state
-        return (at.steps <= MAX_NEWTON_STEPS) & (at.residual > tolerance)
+        optimum, _ = state
+        return (optimum.steps <= MAX_NEWTON_STEPS) & (optimum.residual > tolerance)
 
     return jax.lax.while_loop(goes_on, step, (begin, jnp.ones_like(infinity)))[0]
 
@@ -127,36 +132,40 @@ def newton_polish(
 @partial(jax.jit, static_argnums=0)
 @full_matmul_precision
 def solution_tangent(
-    problem: SmoothProblem, data: PyTree, at: Optimum, varied: PyTree, rates: PyTree
+    problem: SmoothProblem,
+    data: PyTree,
+    optimum: Optimum,
+    varied: PyTree,
+    rates: PyTree,
 ) -> Float[jax.Array, "T nq"]:
     """Return the derivative of x along a change of some leaves of `data`.
 
-    Unless `at` is an exact solution and a minimum, it is NaN, forward and in reverse;
-    but a tangent or a cotangent of zero gives zero.
+    Unless `optimum` is an exact solution and a minimum, it is NaN, forward and in
+    reverse; but a tangent or a cotangent of zero gives zero.
 
     Args:
         problem: the structure of the problem.
         data: its numbers.
-        at: the solution.
+        optimum: the solution.
         varied: the leaves that change, as the same tree with None for all others. Only
             operations that depend on them are differentiated, and compiled.
         rates: tangents of these leaves.
     """
 
     def conditions(varied: PyTree) -> tuple[jax.Array, tuple[jax.Array, ...]]:
-        blocks = problem.evaluate(replace_leaves(data, varied), at.x)
-        gradient = _lagrangian_gradient(problem, blocks, at.multipliers)
+        blocks = problem.evaluate(replace_leaves(data, varied), optimum.x)
+        gradient = _lagrangian_gradient(problem, blocks, optimum.multipliers)
         return gradient, tuple(b.y for b in blocks)
 
     _, changes = jax.jvp(conditions, (varied,), (rates,))
     # Away from a solution the equations are not zero, and their derivative means
     # nothing.
-    is_exact = at.residual <= jnp.finfo(at.x.dtype).eps ** 0.5
-    system = at.system.undefined_unless(is_exact)
+    is_exact = optimum.residual <= jnp.finfo(optimum.x.dtype).eps ** 0.5
+    system = optimum.system.undefined_unless(is_exact)
     delta, _ = solve_kkt(system, *jax.tree.map(jnp.negative, changes))
 
     def move(step: jax.Array) -> jax.Array:
-        return problem.retract_unbounded(data, at.x, step)
+        return problem.retract_unbounded(data, optimum.x, step)
 
     tangent: jax.Array = jax.jvp(move, (jnp.zeros_like(delta),), (delta,))[1]
     return tangent
@@ -181,8 +190,8 @@ def polish_with_curvature(
     multipliers: Float[jax.Array, " N"],
 ) -> tuple[Optimum, jax.Array]:
     """Return `newton_polish` and `min_relative_curvature` of its system."""
-    at = newton_polish(problem, data, x, multipliers)
-    return at, min_relative_curvature(at.system)
+    optimum = newton_polish(problem, data, x, multipliers)
+    return optimum, min_relative_curvature(optimum.system)
 
 
 def _second_order_expansion(

@@ -16,9 +16,9 @@ from .schedule import may_be_infeasible
 from .state import ProgressWindow, ScheduleState
 from .status import Status
 
-NEAR_OPTIMUM = 0.1
-"""KKT residual below which slow progress does not end a solve, which converges soon.
-Higher values spend more iterations on solves that do not."""
+NEAR_OPTIMUM_RESIDUAL = 0.1
+"""KKT residual [1] below which slow progress does not end a solve, which converges
+soon. Higher values spend more iterations on solves that do not."""
 MAX_VIOLATION_RATIO = 0.6
 """Largest ratio of violations, of this subproblem to the last one, at which this one
 may end before its step is tried. Higher values raise the penalty sooner."""
@@ -151,7 +151,7 @@ def terminate(
     window_ends = has_reference & ((count - 1) % STALL_WINDOW == 0)
     gained = window.reference_cost - cost
     allowed = options.progress_tolerance * relative_scale(cost)
-    has_stalled = window_ends & (gained < allowed) & (residual > NEAR_OPTIMUM)
+    has_stalled = window_ends & (gained < allowed) & (residual > NEAR_OPTIMUM_RESIDUAL)
     ends_feasible = is_feasible & (has_stalled | is_stuck(options, trial, verdict))
     reference = jnp.where(window_ends | ~has_reference, cost, window.reference_cost)
     status = jnp.where(ends_feasible, int(Status.FEASIBLE), status)

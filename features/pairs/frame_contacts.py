@@ -39,10 +39,10 @@ of each body, the "body_of_hull", and "is_copy" of each vertex."""
 CHUNK_SIZE = 32
 """Number of pairs that are measured at a time on CPUs where all of them are (count).
 More vectorise better, but all wait for the one that takes the most steps."""
-NUM_COLUMNS = 11
-"""Number of columns of an entry of a pair of frames, see `_COLUMNS`."""
 _COLUMNS = (0, slice(1, 4), slice(4, 7), slice(7, 10), 10)
 """Columns of distance, points, normal, and index of the nearest pair of bodies."""
+NUM_COLUMNS = _COLUMNS[-1] + 1
+"""Number of columns of an entry of a pair of frames."""
 
 
 class Shapes(NamedTuple):

@@ -140,21 +140,25 @@ def _sum_sources(sources: list[PairSource]) -> list[tuple[jax.Array, jax.Array]]
         jnp.concatenate([slack[:, None], zeros((len(slack), 8))], 1),
     )
 
-    def may_count(at: PairLocation, bound: Array) -> Array:
-        counts: Array = bound < gather(reach, at.pair)
+    def may_count(location: PairLocation, bound: Array) -> Array:
+        counts: Array = bound < gather(reach, location.pair)
         return counts
 
     # The state is that of `_take_nearest` or that of `_add_overlaps`.
-    def add(at: PairLocation, a: Body, b: Body, is_valid: Array, state: Any) -> Any:
+    def add(
+        location: PairLocation, a: Body, b: Body, is_valid: Array, state: Any
+    ) -> Any:
         out = contact(a, b)
         # A twist of a about the origin changes the distance by n·(v + ω × p_a).
         moment = jnp.cross(out.point_a, out.normal)
         force = -jnp.concatenate([out.normal, moment], -1)
         # Pairs within the slack are measured too, and need not overlap.
-        overlap = gather(margin, at.pair) - out.distance
-        overlaps = _Overlaps(at.row, overlap, force, at.frame_a, at.frame_b)
+        overlap = gather(margin, location.pair) - out.distance
+        overlaps = _Overlaps(
+            location.row, overlap, force, location.frame_a, location.frame_b
+        )
         add_to = _take_nearest if has_unions else _add_overlaps
-        return add_to(state, overlaps, at.end, is_valid)
+        return add_to(state, overlaps, location.end, is_valid)
 
     begin: Any = unions if has_unions else sums
     state = batch.fold_near(near, may_count, add, begin)
@@ -190,30 +194,32 @@ class _Sums(NamedTuple):
     """
 
 
-def _add_overlaps(sums: _Sums, found: _Overlaps, end: Array, is_valid: Array) -> _Sums:
+def _add_overlaps(
+    sums: _Sums, overlaps: _Overlaps, end: Array, is_valid: Array
+) -> _Sums:
     """Add overlaps to the sums of their rows; gaps only compete for the least one."""
     # The last chunk is padded; a padded entry neither is nearest nor adds to a sum.
-    gap = jnp.where(is_valid, -found.overlap, jnp.inf)[:, None]
-    ends = jnp.stack([found.frame_a, found.frame_b], -1).astype(gap.dtype)
-    entry = jnp.concatenate([gap, found.force, ends], -1)
-    nearest = scatter_min(sums.nearest, found.row, entry)
-    overlaps = is_valid & (found.overlap > 0)
-    force = jnp.where(overlaps[:, None], found.force, 0.0)
-    overlap = jnp.where(overlaps, found.overlap, 0.0)
-    y = scatter_add(sums.y, found.row, overlap[:, None])
+    gap = jnp.where(is_valid, -overlaps.overlap, jnp.inf)[:, None]
+    ends = jnp.stack([overlaps.frame_a, overlaps.frame_b], -1).astype(gap.dtype)
+    entry = jnp.concatenate([gap, overlaps.force, ends], -1)
+    nearest = scatter_min(sums.nearest, overlaps.row, entry)
+    is_overlapping = is_valid & (overlaps.overlap > 0)
+    force = jnp.where(is_overlapping[:, None], overlaps.force, 0.0)
+    overlap = jnp.where(is_overlapping, overlaps.overlap, 0.0)
+    y = scatter_add(sums.y, overlaps.row, overlap[:, None])
     # Action and reaction: the second frame gets the opposite wrench about the same
     # origin.
-    wrench = scatter_add(sums.wrench, found.frame_a, force)
-    return _Sums(y, scatter_add(wrench, found.frame_b, -force), nearest)
+    wrench = scatter_add(sums.wrench, overlaps.frame_a, force)
+    return _Sums(y, scatter_add(wrench, overlaps.frame_b, -force), nearest)
 
 
 def _take_nearest(
-    unions: jax.Array, found: _Overlaps, end: Array, is_valid: Array
+    unions: jax.Array, overlaps: _Overlaps, end: Array, is_valid: Array
 ) -> jax.Array:
     """Keep, of each pair of frames, the bodies with the least gap."""
-    gap = jnp.where(is_valid, -found.overlap, jnp.inf)[:, None]
-    indices = jnp.stack([found.row, found.frame_a, found.frame_b], -1)
-    entry = jnp.concatenate([gap, found.force, indices.astype(gap.dtype)], -1)
+    gap = jnp.where(is_valid, -overlaps.overlap, jnp.inf)[:, None]
+    indices = jnp.stack([overlaps.row, overlaps.frame_a, overlaps.frame_b], -1)
+    entry = jnp.concatenate([gap, overlaps.force, indices.astype(gap.dtype)], -1)
     return scatter_min(unions, end, entry)
 
 
@@ -223,8 +229,8 @@ def _add_unions(unions: jax.Array, sums: _Sums) -> _Sums:
     def add(end: Array, is_valid: Array, sums: _Sums) -> _Sums:
         entry = gather(unions, end)
         row, a, b = (entry[:, 7 + k].astype(np.int32) for k in range(3))
-        found = _Overlaps(row, -entry[:, 0], entry[:, 1:7], a, b)
-        return _add_overlaps(sums, found, end, is_valid)
+        overlaps = _Overlaps(row, -entry[:, 0], entry[:, 1:7], a, b)
+        return _add_overlaps(sums, overlaps, end, is_valid)
 
     measured = compact(unions[:, 0] < jnp.inf)
     return fold_chunks(measured, CONTACT_CHUNK_SIZE, add, sums)

@@ -11,7 +11,7 @@ from posewise.robots.kinematics.transforms import (
     pose_multiply,
     quat_log,
 )
-from posewise.robots.simulation.model import TIMESTEP
+from posewise.robots.simulation.model import TIME_STEP
 from posewise.robots.simulation.motion import SimulatedTrajectory, SimulationError
 from posewise.robots.simulation.twin import Twin
 from posewise.robots.typing import FrameName
@@ -101,7 +101,7 @@ class _Drift(NamedTuple):
 def _drift(
     motion: SimulatedTrajectory, name: str, settle: float, duration: float
 ) -> _Drift:
-    middle, last = round(settle / TIMESTEP), max(round(duration / TIMESTEP), 1)
+    middle, last = round(settle / TIME_STEP), max(round(duration / TIME_STEP), 1)
     instants = np.array([0, middle, last - 1, last])
     start, settled, before, end = motion.poses(name, instants)
     turn = quat_log(pose_multiply(pose_inverse(settled), end)[3:])
@@ -109,7 +109,7 @@ def _drift(
         _distance(start, settled),
         _distance(settled, end),
         float(np.linalg.norm(turn)),
-        _distance(before, end) / TIMESTEP,
+        _distance(before, end) / TIME_STEP,
         np.stack([settled[:3], end[:3]]),
     )
 

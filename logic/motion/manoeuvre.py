@@ -175,7 +175,7 @@ def finger_pairs(C: Config, hand: Hand, frame: str) -> TouchingPairs:
 def rigid_parts(C: Config, link: str) -> list[str]:
     """Return a link and what is fixed to it, such as its handle, without objects."""
     group = rigid_group(C, link)
-    attached = {C.frame_names[i] for i in C.collision_filter.held} - {link}
+    attached = {C.frame_names[i] for i in C.collision_filter.attached} - {link}
     others = {part for x in attached & set(group) for part in C.subtree(x)}
     return [name for name in group if name not in others]
 

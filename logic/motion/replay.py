@@ -19,7 +19,7 @@ from posewise.objectives.terms.objective import ObjectiveError
 from posewise.robots.config import Config
 from posewise.robots.errors import ProblemWarning
 from posewise.robots.mujoco_extra import import_mujoco
-from posewise.robots.simulation.model import TIMESTEP
+from posewise.robots.simulation.model import TIME_STEP
 from posewise.robots.simulation.motion import check_stable
 from posewise.robots.simulation.twin import Twin
 from posewise.robots.validation import number
@@ -127,7 +127,7 @@ def replay(plan: MotionPlan, *, slowness: float = 1.5) -> Replay:
         if moment.ends_segment:
             ends.append(SegmentEnd(driver.world, driver.largest(lag)))
             lag = np.zeros_like(lag)
-    world, times = driver.world, SAMPLE_STEPS * TIMESTEP * np.arange(len(samples))
+    world, times = driver.world, SAMPLE_STEPS * TIME_STEP * np.arange(len(samples))
     effects = effects_at_end(plan, world)
     doubts = (*replay_doubts(plan, ends), *effect_doubts(effects))
     for doubt in doubts:
@@ -154,7 +154,7 @@ def _moments(plan: MotionPlan, slowness: float) -> Iterator[_Moment]:
     joint_of = {hand.link: hand.joint for hand in plan.hands}
 
     def rest(duration: float) -> list[_Moment]:
-        return [_Moment(q, still, gripping)] * round(duration / TIMESTEP)
+        return [_Moment(q, still, gripping)] * round(duration / TIME_STEP)
 
     for k, segment in enumerate(plan.segments):
         moved = set() if segment.hand is None else {joint_of[segment.hand]}
@@ -162,7 +162,7 @@ def _moments(plan: MotionPlan, slowness: float) -> Iterator[_Moment]:
             # What a hand still pulls would go on when it is let go.
             yield from rest(REPLAY_DRIVE.pause)
             gripping -= moved
-        motion = segment.solution.resample(TIMESTEP / slowness)
+        motion = segment.solution.resample(TIME_STEP / slowness)
         for row, speed in zip(motion.positions, motion.velocities, strict=True):
             yield _Moment(row, speed / slowness, gripping)
         q = motion.positions[-1]

@@ -68,7 +68,7 @@ def find_robot(C: Config, name: FrameName) -> Robot:
     if frame == len(C.frames):
         raise ConfigError(f"robot is {name!r}, the world; name a frame of the robot.")
     loose = {C.index(other) for other in C.objects}
-    roots = robot_roots(C.frames, {*C.collision_filter.held, *loose})
+    roots = robot_roots(C.frames, {*C.collision_filter.attached, *loose})
     members = np.flatnonzero(roots == roots[frame]).tolist()
     joints = [C.frames[i].joint for i in members]
     names = [j.name for j in joints if j is not None and j.name in C.joint_names]

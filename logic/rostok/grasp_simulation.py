@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
-from posewise.robots.simulation.model import TIMESTEP
+from posewise.robots.simulation.model import TIME_STEP
 from posewise.robots.simulation.run import Motor, TwinRun
 from posewise.robots.simulation.twin import Twin
 from posewise.robots.typing import Frames, VectorLike
@@ -75,13 +75,13 @@ def simulate_grasp(
     run = Twin(C, movable_joints=motors).start_run(q, motors)
     recorder = _TraceRecorder(run, obj, robot)
     instants = [recorder.instant()]
-    for step in range(max(round(seconds / TIMESTEP), 1)):
-        run.step(_world_wrench(force, obj, step * TIMESTEP))
+    for step in range(max(round(seconds / TIME_STEP), 1)):
+        run.step(_world_wrench(force, obj, step * TIME_STEP))
         instants.append(recorder.instant())
         # Events read one instant only, so that two instants suffice as their trace.
         last = recorder.trace([instants[0], instants[-1]])
         robot_data, object_data = _sensors(last)
-        if not loop.step(TIMESTEP, robot_data, object_data, 1):
+        if not loop.step(TIME_STEP, robot_data, object_data, 1):
             break
     trace = recorder.trace(instants)
     robot_data, object_data = _sensors(trace)
@@ -185,7 +185,7 @@ class _TraceRecorder:
         """Return the trace of consecutive instants."""
         positions = np.stack([i.robot_pos for i in instants], 1)
         return Trace(
-            dt=TIMESTEP,
+            dt=TIME_STEP,
             robot_ids=self.robot,
             obj_pos=np.array([i.obj_pos for i in instants]),
             obj_vel=np.array([i.obj_vel for i in instants]),

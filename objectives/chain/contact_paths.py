@@ -10,7 +10,7 @@ from .contact_forces import ContactForce
 from .modes import ModeSequence
 
 NUM_PROJECTIONS = 20
-"""Alternating projections onto two boxes; more give closer nearest points."""
+"""Number of alternating projections onto two boxes; more give closer nearest points."""
 
 
 def contact_forces_along_path(

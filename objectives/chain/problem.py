@@ -27,10 +27,9 @@ from .groups import ChainData, FeatureGroup, merge_groups
 from .residuals import (
     GroupEvaluation,
     PathKinematics,
-    StaticInputs,
     path_kinematics,
-    static_inputs,
 )
+from .static_inputs import StaticInputs, static_inputs
 
 MAX_UNSPLIT_CODE = 4
 """Amount of code, in light groups, up to which a single slice is one program.
@@ -38,7 +37,8 @@ MAX_UNSPLIT_CODE = 4
 Larger programs are compiled in parts.
 """
 HEAVY_CODE = 5
-"""Amount of code of a heavy group (collisions), in light groups."""
+"""Amount of code of a heavy group (collisions), in light groups; with a larger one,
+smaller problems are compiled in parts."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class Chain:
         static = subprogram(all_static_inputs, data)
         inputs = [defer(operator.itemgetter(k), static) for k in range(len(parts))]
         kinematics, first = subprogram(light_blocks, data, x, inputs[0])
-        rest = [
+        heavy_results = [
             subprogram(partial(heavy_blocks, indices), data, kinematics, part_inputs)
             for indices, part_inputs in zip(heavy, inputs[1:], strict=True)
         ]
@@ -145,7 +145,7 @@ class Chain:
             by_index = dict(zip(indices, sum(blocks, []), strict=True))
             return tuple(by_index[i] for i in sorted(by_index))
 
-        return defer(in_order, first, *rest)
+        return defer(in_order, first, *heavy_results)
 
     def shapes(self, data: ChainData, x: Array) -> tuple[ResidualBlock, ...]:
         """Return shapes and dtypes of `evaluate` in the tangent space, untraced."""

@@ -1,14 +1,13 @@
 """Residuals of groups of features along a path: poses, features, and Jacobians."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
 
 from posewise.compilation.compaction import gather
 from posewise.compilation.materialize import materialize
@@ -24,7 +23,6 @@ from posewise.features.evaluate import (
     make_quaternions_continuous,
 )
 from posewise.features.linearized_feature import FeatureInputs, LinearizedFeature
-from posewise.features.pairs.tables import on_nodes
 from posewise.features.scaling import (
     apply_scale,
     apply_scale_and_target_to_linearization,
@@ -32,10 +30,7 @@ from posewise.features.scaling import (
 from posewise.features.symbol import PERIOD
 from posewise.features.vectors import linearize_vectors
 from posewise.robots.kinematics.forward import (
-    FrameAttachment,
     FramePoses,
-    attach_to_nodes,
-    attached_poses,
     fold_dofs,
     forward_pass_nodes,
     node_quaternions,
@@ -52,7 +47,15 @@ from posewise.solvers import ResidualBlock
 from posewise.solvers.residuals import concatenate
 
 from .durations import StepDurations
-from .groups import ChainData, FeatureBatch, FeatureGroup, merge_groups
+from .groups import ChainData, FeatureBatch, FeatureGroup
+from .static_inputs import (
+    FrameSelection,
+    StaticInputs,
+    concatenate_if_several,
+    merged_indices,
+    selected_poses,
+    selection_groups,
+)
 
 T = TypeVar("T")
 
@@ -81,83 +84,12 @@ def path_kinematics(
     return PathKinematics(X, *forward_pass_nodes(data.K, X), quats)
 
 
-class FrameSelection(NamedTuple):
-    """Slices and frames of instances, the same for all paths."""
-
-    slices: Int[Array, "n window"]
-    """Indices into the path with its fixed slices, oldest first."""
-    frames: Int[Array, "n window m"]
-    moves: Float[Array, "n window m dofs"]
-    """1 where a dof moves a frame, else 0."""
-
-
-class StaticInputs(NamedTuple):
-    """Inputs of the instances of some groups that do not depend on the path."""
-
-    selections: list[FrameSelection]
-    """Selection of each group, or of all vector groups of one order together."""
-    attachment: FrameAttachment | None
-    """Attachment of all selected frames to the tree, in order; None: no frames."""
-    params: dict[int, dict[str, Array]]
-    """Params of groups with bodies on the nodes of the tree, by index of the group."""
-
-
 class _SharedSelection(NamedTuple):
     """Groups that share a selection of frames, and the poses of these frames."""
 
     members: list[tuple[FeatureGroup, FeatureBatch]]
     selection: FrameSelection
     poses: FramePoses
-
-
-def static_inputs(
-    tree: KinematicTree,
-    order: int,
-    groups: tuple[FeatureGroup, ...],
-    indices: list[int],
-    data: ChainData,
-) -> StaticInputs:
-    """Return the static inputs of some groups, to be computed once for all paths.
-
-    Args:
-        tree: of the world.
-        order: number of fixed slices with which the path begins.
-        groups: all groups.
-        indices: of the groups whose inputs are returned.
-        data: numbers of the problem.
-    """
-    mask = jnp.asarray(tree.node_dof_mask, data.K.node_p.dtype)
-    selections, frame_slices = [], []
-    for members in _selection_groups(groups, indices):
-        # Batches count slices from 0, the path from the first fixed slice.
-        oldest = order - groups[members[0]].order
-        batches = [data.batches[i] for i in members]
-        if groups[members[0]].is_between:
-            (index,) = members
-            slices = _intermediate_rows(groups, index, order + len(data.tau))
-        else:
-            last = _concatenate_if_several([b.slices[:, None] for b in batches])
-            slices = last + np.arange(oldest, order + 1)
-        frames = _concatenate_if_several([b.frames for b in batches])
-        if groups[members[0]].symbol.reads_nodes:
-            frames = frames + data.K.first_node_frame
-        selections.append(
-            FrameSelection(
-                slices, frames, gather(mask, gather(data.K.frame_nodes, frames))
-            )
-        )
-        frame_slices.append(jnp.broadcast_to(slices[:, :, None], frames.shape))
-    if not any(s.frames.size for s in selections):
-        return StaticInputs(selections, None, {})
-    all_slices = concatenate(frame_slices)
-    all_frames = concatenate([s.frames for s in selections])
-    params = {
-        i: on_nodes(data.K, data.batches[i].params)
-        for i in indices
-        if groups[i].symbol.reads_nodes
-    }
-    attachment = attach_to_nodes(data.K, all_slices, all_frames)
-    return StaticInputs(selections, attachment, params)
 
 
 class GroupEvaluation(NamedTuple):
@@ -183,14 +115,14 @@ class GroupEvaluation(NamedTuple):
                 poses,
             )
             for members, selection, poses in zip(
-                _selection_groups(self.groups, indices),
+                selection_groups(self.groups, indices),
                 inputs.selections,
-                _selected_poses(inputs, self.kinematics.nodes),
+                selected_poses(inputs, self.kinematics.nodes),
                 strict=True,
             )
         ]
         blocks: list[ResidualBlock] = []
-        merged = _merged_indices(self.groups, indices)
+        merged = merged_indices(self.groups, indices)
         for members in merged:
             if self.groups[members[0]].symbol.vector_form is not None:
                 blocks += self._vector_blocks(selections.pop(0))
@@ -287,7 +219,7 @@ class GroupEvaluation(NamedTuple):
         forms: list[Any] = per_instance(lambda group: group.symbol.vector_form)
         widths = per_instance(lambda group: group.num_rows)
         instance = np.repeat(np.arange(len(forms)), widths)
-        direction = _concatenate_if_several(
+        direction = concatenate_if_several(
             [b.params["direction"].reshape(-1, 3) for _, b in members]
         )
         goals = concatenate([apply_scale(b.scale, b.target, 0) for _, b in members])
@@ -420,56 +352,6 @@ class GroupEvaluation(NamedTuple):
             if coordinate >= 0:
                 columns[coordinate] = column
         return columns
-
-
-def _concatenate_if_several(parts: list[Any]) -> Any:
-    """Return arrays as one; a single array stays itself, so that it may be NumPy's."""
-    return jnp.concatenate(parts) if len(parts) > 1 else parts[0]
-
-
-def _merged_indices(
-    groups: tuple[FeatureGroup, ...], indices: list[int]
-) -> list[list[int]]:
-    """Return indices of groups in lists, each of which is one computation."""
-    return merge_groups((i, groups[i]) for i in indices)
-
-
-def _selection_groups(
-    groups: tuple[FeatureGroup, ...], indices: list[int]
-) -> list[list[int]]:
-    """Return indices of groups in lists, each of which has one selection of frames."""
-    lists: list[list[int]] = []
-    for members in _merged_indices(groups, indices):
-        is_vector = groups[members[0]].symbol.vector_form is not None
-        lists += [members] if is_vector else [[i] for i in members]
-    return lists
-
-
-def _intermediate_rows(
-    groups: tuple[FeatureGroup, ...], index: int, count: int
-) -> Int[np.ndarray, "n 1"]:
-    """Return the indices of configurations between slices, which follow the slices.
-
-    Args:
-        groups: all groups.
-        index: of a group between slices.
-        count: number of slices, the fixed ones included.
-    """
-    before = sum(group.capacity for group in groups[:index] if group.is_between)
-    return count + before + np.arange(groups[index].capacity)[:, None]
-
-
-def _selected_poses(inputs: StaticInputs, nodes: FramePoses) -> Iterator[FramePoses]:
-    """Yield the frame poses of each selection, after computing all of them at once."""
-    if inputs.attachment is None:
-        none = jnp.zeros((0, 3, 3), nodes.p.dtype)
-        poses = FramePoses(none, none[..., 0])
-    else:
-        poses = attached_poses(nodes, inputs.attachment)
-    begin = 0
-    for frames in (selection.frames for selection in inputs.selections):
-        rows = slice(begin, begin := begin + frames.size)
-        yield FramePoses(*(x[rows].reshape(*frames.shape, *x.shape[1:]) for x in poses))
 
 
 def _apply_scale_and_target(

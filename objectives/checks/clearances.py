@@ -17,7 +17,7 @@ from .situation import Situation, in_words, never_move
 
 SAMPLES = 12
 """Random states in which distances are compared (count); more take longer."""
-SPREAD = 1e-6
+MAX_DISTANCE_CHANGE = 1e-6
 """Largest difference of distances that are the same [m]; more takes small motions for
 none."""
 
@@ -157,7 +157,7 @@ def _fixed_distances(
         X.q = rng.uniform(low, np.maximum(low, high))
         contacts = X.contacts(pairs)
         distances.append([float(contacts[k].distance) for k in range(len(pairs))])
-    is_fixed = np.ptp(distances, axis=0) < SPREAD
+    is_fixed = np.ptp(distances, axis=0) < MAX_DISTANCE_CHANGE
     rigid = never_move(C, pairs)
     return {
         (int(a), int(b)): (distances[0][k], bool(rigid[k]))

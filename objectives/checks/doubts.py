@@ -59,5 +59,5 @@ def solution_doubts(constraints: Sequence[object], world: Config) -> tuple[str, 
 
 def impediments(constraints: Sequence[object], world: Config) -> tuple[str, ...]:
     """Return what in a world is in the way of constraints, once each."""
-    found = [text for c in constraints for text in impediments_of(c, world)]
-    return tuple(dict.fromkeys(found))
+    sentences = [text for c in constraints for text in impediments_of(c, world)]
+    return tuple(dict.fromkeys(sentences))

@@ -11,8 +11,8 @@ from ..problem.stated_limits import stated_limits
 from .goals import is_joint_goal, joint_goal
 
 MIN_EXCESS = 1.01
-"""Time that a motion takes at least, divided by the time there is, from which it is too
-long; rows within the tolerance exceed limits by less."""
+"""Time that a motion takes at least, as a multiple of the time there is, from which it
+is too long; rows within the tolerance exceed limits by less."""
 
 
 def targets_out_of_time(spec: ProblemSpec) -> Iterator[str]:

@@ -88,14 +88,14 @@ def warn_of_problems_in_batch(
         targets: objectives whose targets are replaced, so that theirs do not count.
         tolerance: see `find_problems`.
     """
-    found = []
+    sentences = []
     for b, spec in enumerate(specs):
-        kept = tuple(o for o in spec.objectives if o not in targets)
-        findings = find_problems(replace(spec, objectives=kept), tolerance)
+        objectives = tuple(o for o in spec.objectives if o not in targets)
+        findings = find_problems(replace(spec, objectives=objectives), tolerance)
         place = f"worlds[{b}]: " if len(specs) > 1 else ""
-        found += [place + finding for finding in findings]
-    if found:
-        text = first_few(found, " ", MAX_FINDINGS)
+        sentences += [place + finding for finding in findings]
+    if sentences:
+        text = first_few(sentences, " ", MAX_FINDINGS)
         warnings.warn(text, ProblemWarning, stacklevel=3)
 
 

@@ -24,10 +24,10 @@ def goals_outside_of_limits(spec: ProblemSpec) -> Iterator[str]:
     """Yield a sentence for each joint target outside of the limits."""
     for objective in filter(is_joint_goal, spec.objectives):
         C, q, known = joint_goal(spec, (objective,), objective.slices[-1])
-        if found := outside_of_limits(C, q, known):
+        if description := outside_of_limits(C, q, known):
             yield (
-                f"{objective.name}: its target is outside of the limits: {found} It"
-                " cannot be met; give a target within C.limits."
+                f"{objective.name}: its target is outside of the limits: {description}"
+                " It cannot be met; give a target within C.limits."
             )
 
 
@@ -38,13 +38,13 @@ def goals_in_collision(spec: ProblemSpec, tolerance: float) -> Iterator[str]:
         return
     goals = [*filter(is_joint_goal, spec.objectives)]
     for t in dict.fromkeys(o.slices[-1] for o in goals):
-        there = tuple(o for o in goals if o.slices[-1] == t)
+        goals_of_slice = tuple(o for o in goals if o.slices[-1] == t)
         active = [demand for demand in demands if t in demand.objective.slices]
         if not active:
             continue
-        C, q, known = joint_goal(spec, there, t)
+        C, q, known = joint_goal(spec, goals_of_slice, t)
         situation = Situation.of(C, q, np.flatnonzero(known))
-        names = ", ".join(o.name for o in there)
+        names = ", ".join(o.name for o in goals_of_slice)
         mode = mode_sequence(spec).at(t)
         yield from _goal_sentence(names, t, situation, mode, active)
     for objective in filter(_is_pose_goal, spec.objectives):
@@ -57,26 +57,26 @@ def goals_in_collision(spec: ProblemSpec, tolerance: float) -> Iterator[str]:
 
 
 def _goal_sentence(
-    name: str, t: int, there: Situation, mode: Mode, demands: list[ClearanceDemand]
+    name: str, t: int, situation: Situation, mode: Mode, demands: list[ClearanceDemand]
 ) -> Iterator[str]:
     for demand in demands:
         feature = mode.on_active_frames(demand.objective.feature)
         pairs, required = demand.pairs(mode.config, feature)
         moving = ~never_move(mode.config, pairs)
         pairs, required = pairs[moving], required[moving]
-        near = there.near(pairs, demand.accepted(required))
+        near = situation.near(pairs, demand.accepted(required))
         if near:
             widest = max(required[k] for k, _ in near)
             texts = [millimetres(d, widest) for _, d in near]
-            found = [
+            near_pairs = [
                 (tuple(pairs[k].tolist()), f"{text} mm")
                 for (k, _), (text, _) in zip(near, texts, strict=True)
             ]
             yield (
                 f"{name}: its target in slice {t} violates"
                 f" {demand.objective.name!r}, which demands {texts[0][1]} mm:"
-                f" {first_few(in_words(there.world, found))}; negative: they overlap."
-                " Choose another target, or a smaller margin."
+                f" {first_few(in_words(situation.world, near_pairs))}; negative: they"
+                " overlap. Choose another target, or a smaller margin."
             )
 
 

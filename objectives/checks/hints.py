@@ -78,19 +78,19 @@ def _few_joints(
 ) -> Iterator[str]:
     """Yield a sentence if a goal has more components than joints move its frames."""
     feature = objective.feature
-    asked = COMPONENTS.get(feature.symbol, 0)
+    components = COMPONENTS.get(feature.symbol, 0)
     is_whole = feature.scale is None or feature.scale.ndim == 1 and feature.scale.all()
-    if not asked or objective.type is not OT.eq or feature.order or not is_whole:
+    if not components or objective.type is not OT.eq or feature.order or not is_whole:
         return
     mask = C.tree.model.kinematics.dof_mask[[C.index(name) for name in frames]]
     # Joints that move both frames do not change what is between them.
     count = int((mask.any(0) & ~mask.all(0) if len(mask) > 1 else mask[0]).sum())
-    if 0 < count < asked:
+    if 0 < count < components:
         joints = "one degree" if count == 1 else f"{count} degrees"
         yield (
-            f"{objective.name}: it sets {asked} components of a pose, but joints move"
-            f" {' and '.join(map(repr, map(original_name, frames)))} with {joints} of"
-            " freedom only, so that few targets can be met. Set fewer components, by"
+            f"{objective.name}: it sets {components} components of a pose, but joints"
+            f" move {' and '.join(map(repr, map(original_name, frames)))} with {joints}"
+            " of freedom only, so that few targets can be met. Set fewer components, by"
             " zeros in scale, or by FS.position with FS.vectorZ in place of FS.pose."
         )
 

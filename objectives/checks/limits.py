@@ -14,10 +14,10 @@ LIMIT_TOLERANCE = 1e-4
 
 def start_outside_of_limits(C: Config) -> Iterator[str]:
     """Yield a sentence if the state of a world is outside of its limits."""
-    if found := outside_of_limits(C, C.q):
+    if description := outside_of_limits(C, C.q):
         yield (
-            f"The start is outside of its limits: {found} The path begins there; its"
-            " slices are within. Set C.q within C.limits."
+            f"The start is outside of its limits: {description} The path begins there;"
+            " its slices are within. Set C.q within C.limits."
         )
 
 

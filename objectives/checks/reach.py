@@ -26,8 +26,9 @@ RELATIVE = FS.positionRel.symbol, FS.poseRel.symbol
 REACH_TOLERANCE = 1e-6
 """Excess over the reach that is no finding [m]; more ignores larger ones."""
 
-MIN_MILLIMETRES = 20.0
-"""Distance divided by the reach from which a target may be in millimetres."""
+MIN_MILLIMETRE_RATIO = 20.0
+"""Ratio of a distance to the reach from which a target may be in millimetres; a smaller
+one takes targets for such that are merely far away."""
 
 
 def targets_out_of_reach(spec: ProblemSpec) -> Iterator[str]:
@@ -55,7 +56,7 @@ def targets_out_of_reach(spec: ProblemSpec) -> Iterator[str]:
 
 def unit_hint(distance: float, reach: float) -> str:
     """Return a hint at millimetres if a distance is within reach once divided."""
-    is_likely = MIN_MILLIMETRES * reach < distance < 1000 * reach
+    is_likely = MIN_MILLIMETRE_RATIO * reach < distance < 1000 * reach
     return f" {METRES}" if is_likely else ""
 
 

@@ -62,8 +62,8 @@ class Situation:
             return []
         cutoff = float(np.nextafter(required[rows].max(), np.inf))
         contacts = self.world.contacts(pairs[rows], cutoff)
-        found = [(int(rows[k]), float(c.distance)) for k, c in contacts.items()]
-        return [(k, d) for k, d in found if d < required[k]]
+        distances = [(int(rows[k]), float(c.distance)) for k, c in contacts.items()]
+        return [(k, d) for k, d in distances if d < required[k]]
 
 
 def never_move(C: Config, pairs: Int[np.ndarray, "n 2"]) -> Bool[np.ndarray, " n"]:
@@ -81,7 +81,7 @@ def dof_coordinates(tree: KinematicTree) -> Int[np.ndarray, " dofs"]:
 
 
 def in_words(
-    C: Config, found: Sequence[tuple[tuple[int, ...], float | str]]
+    C: Config, pair_distances: Sequence[tuple[tuple[int, ...], float | str]]
 ) -> list[str]:
     """Return pairs of frame indices and distances as text, e.g. "'a' and 'b' (1 mm)".
 
@@ -93,5 +93,5 @@ def in_words(
     return [
         f"{names[a]!r} and {names[b]!r}"
         f" ({d if isinstance(d, str) else f'{1e3 * d:.1f} mm'})"
-        for (a, b), d in found
+        for (a, b), d in pair_distances
     ]

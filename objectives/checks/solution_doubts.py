@@ -82,7 +82,7 @@ def overlap_doubts(modes: ModeSequence, x: Float[np.ndarray, "T nq"]) -> Iterato
 
 def _loose_frames(C: Config) -> frozenset[str]:
     """Return the names of the frames of loose or held objects, without robots."""
-    attached = [C.frame_names[i] for i in C.collision_filter.held]
+    attached = [C.frame_names[i] for i in C.collision_filter.attached]
     carried = [name for name in attached if is_loose_body(C, name)]
     return frozenset(part for x in (*loose_roots(C), *carried) for part in C.subtree(x))
 

@@ -26,12 +26,13 @@ TYPICAL_DEGREES = 90, 120, 135, 150, 180, 270, 360
 MIN_DISTANCE = 100.0
 """Distance from all robots from which a frame may be in millimetres [m]."""
 MIN_DISTANCE_RATIO = 100.0
-"""Distance from all robots divided by their reach from which a frame is."""
+"""The same as a ratio to the reach of the robots; a frame must be beyond both."""
 MAX_METRES = 20.0
 """Size of an object, or distance, from which it may be in millimetres where a problem
 was not solved [m]."""
-ROUNDING_ERRORS = 10.0
-"""Rounding errors of numbers near 1, in a row of a feature, as multiples of epsilon."""
+ROUNDING_FACTOR = 10.0
+"""Rounding error of numbers near 1, in a row of a feature, as a multiple of epsilon. A
+larger one reports more tolerances as too small."""
 
 
 def likely_degrees(C: Config) -> Iterator[str]:
@@ -43,9 +44,9 @@ def likely_degrees(C: Config) -> Iterator[str]:
     names, (low, high) = C.joints.coordinate_names, C.limits
     is_angle = C.kinematics().tree.is_angle
     is_endless = is_angle & ~np.isfinite(low) & ~np.isfinite(high)
-    found = is_endless & (np.abs(C.q) > FULL_TURN) & (C.q == np.round(C.q))
-    if found.any():
-        parts = [f"{names[i]} is {C.q[i]:g} rad" for i in np.flatnonzero(found)]
+    is_likely = is_endless & (np.abs(C.q) > FULL_TURN) & (C.q == np.round(C.q))
+    if is_likely.any():
+        parts = [f"{names[i]} is {C.q[i]:g} rad" for i in np.flatnonzero(is_likely)]
         yield (
             f"The start turns joints by more than a full turn: {first_few(parts)}."
             " Angles are in radians: give np.deg2rad of degrees."
@@ -133,7 +134,7 @@ def tolerance_below_precision(tolerance: float) -> Iterator[str]:
         tolerance: largest violation that counts as satisfied, in scaled units.
     """
     is_double = float_type() is np.float64
-    error = ROUNDING_ERRORS * np.finfo(float_type()).eps
+    error = ROUNDING_FACTOR * np.finfo(float_type()).eps
     if tolerance >= error:
         return
     kind = "float64" if is_double else "float32"

@@ -11,7 +11,7 @@ from .messages import Message
 DIMENSIONS = {"box": 3, "sphere": 1, "cylinder": 2, "cone": 2}
 """Number of dimensions of each primitive."""
 MAX_FILE_LENGTH = 50_000_000
-"""Largest length of a file (characters); larger ones are taken for a mistake."""
+"""Largest length of a file [characters]; larger ones are taken for a mistake."""
 
 
 def read_message(file: Path) -> Message:

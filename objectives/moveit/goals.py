@@ -19,8 +19,9 @@ from .messages import Message
 from .scene import PlanningScene
 from .shapes import IDENTITY, kind_of_primitive
 
-EXACT = 2e-3
-"""Tolerance up to which a constraint is an equality, met at its middle [m, rad]."""
+EQUALITY_TOLERANCE = 2e-3
+"""Tolerance up to which a constraint is an equality, met at its middle [m, rad]. A
+larger one gives more equalities."""
 FEASIBILITY_TOLERANCE = 1e-3
 """Excess of a feasible row over its bound [m, rad]; bounds are tighter by it, so that
 a feasible path meets the constraint."""
@@ -82,9 +83,9 @@ def read_goal(C: Config, message: Message, label: str, skipped: list[str]) -> Go
                 continue
             joints |= dict.fromkeys(moving_joints(C, link))
             name = f"{label} {kind} {len(helpers)}"
-            found = rows(link, name, constraint, skipped)
-            features += found[0]
-            helpers += found[1]
+            link_features, link_helpers = rows(link, name, constraint, skipped)
+            features += link_features
+            helpers += link_helpers
     return Goal(tuple(features), tuple(helpers), tuple(joints))
 
 
@@ -104,7 +105,7 @@ def _joint_rows(C: Config, name: str, message: Message) -> Iterator[TypedFeature
     value = message.number("position")
     above, below = message.number("tolerance_above"), message.number("tolerance_below")
     turns = np.isfinite(C.joints.periods[C.joints.coordinates([name])]).all()
-    if max(above, below) <= EXACT or turns:
+    if max(above, below) <= EQUALITY_TOLERANCE or turns:
         yield Feature(FS.qItself, name, target=value), OT.eq
         return
     upper, lower = value + above, value - below
@@ -128,7 +129,7 @@ def _position_rows(
     point, middle = f"{label} point", f"{label} region"
     helpers = [HelperPose(point, link, offset), HelperPose(middle, parent, poses[0])]
     pair = [point, middle]
-    if half.max() <= EXACT:
+    if half.max() <= EQUALITY_TOLERANCE:
         return [(Feature(FS.positionRel, pair), OT.eq)], helpers
     half = np.maximum(half - FEASIBILITY_TOLERANCE, 0.0)
     sides = [(Feature(FS.positionRel, pair, target=half), OT.ineq)]
@@ -161,7 +162,7 @@ def _rotation_rows(
     )
     is_vector = message.value("parameterization", EULER_ANGLES) == ROTATION_VECTOR
     ranges = np.array([np.pi, np.pi if is_vector else np.pi / 2, np.pi])
-    bound, exact = limits < ranges - EXACT, limits <= EXACT
+    bound, exact = limits < ranges - EQUALITY_TOLERANCE, limits <= EQUALITY_TOLERANCE
     if not bound.any():
         return [], []
     if exact.all():

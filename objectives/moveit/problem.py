@@ -119,9 +119,9 @@ def load_moveit(
     if request is None:
         write_scene(planning_scene, C)
     else:
-        asked = read_message(_path("request", request))
-        messages.append(asked)
-        problem = _with_request(planning_scene, asked)
+        motion_request = read_message(_path("request", request))
+        messages.append(motion_request)
+        problem = _with_request(planning_scene, motion_request)
     _warn(messages, skipped)
     return problem
 

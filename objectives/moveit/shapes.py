@@ -24,7 +24,7 @@ KINDS = {1: "box", 2: "sphere", 3: "cylinder", 4: "cone", 5: "prism"}
 """Types of `shape_msgs/SolidPrimitive`."""
 SHAPE_KEYS = {"primitive": "primitives", "mesh": "meshes", "plane": "planes"}
 """Keys of the shapes of each kind, in the order in which MoveIt numbers them."""
-CONE_SIDES = 24
+NUM_CONE_SIDES = 24
 """Number of sides of the hull around a cone; more make it narrower and slower."""
 
 IDENTITY = np.array([0, 0, 0, 1.0, 0, 0, 0])
@@ -93,8 +93,8 @@ def primitive(message: Message) -> Shape:
     if name == "cylinder":
         return Cylinder(height, radius)
     # The hull encloses the cone: its sides are tangents of the circle.
-    angles = 2 * np.pi * np.arange(CONE_SIDES) / CONE_SIDES
-    r = radius / np.cos(np.pi / CONE_SIDES)
+    angles = 2 * np.pi * np.arange(NUM_CONE_SIDES) / NUM_CONE_SIDES
+    r = radius / np.cos(np.pi / NUM_CONE_SIDES)
     rim = np.stack([r * np.cos(angles), r * np.sin(angles), 0 * angles], 1)
     return Convex(np.concatenate([rim - [0, 0, height / 2], [[0, 0, height / 2]]]))
 

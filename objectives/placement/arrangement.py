@@ -31,13 +31,15 @@ MIN_ORIENTATIONS = 4
 """Number of orientations of each object that an attempt tries, or more until one fits;
 more find better places, slower."""
 POSITIONS_PER_TURN = 8
-"""Number of random positions at which each orientation is rated."""
+"""Number of random positions at which each orientation is rated. More rate it better,
+but take longer."""
 ATTEMPTS = 4, 64
 """Smallest and largest number of arrangements that are tried."""
 MAX_WORK = 6e6
 """Number of cells times that of objects, over all attempts; more take longer."""
 SIZE_NOISE = 0.3
-"""Standard deviation of the logarithm by which sizes vary in the order of objects."""
+"""Standard deviation of the logarithm by which sizes vary in the order of objects [1].
+A larger one tries more orders, but large objects come first less often."""
 SHIFT = np.array([10.0, 20.0, 30.0])
 """Displacement that tells whether hints depend on an object [m]."""
 HintsOf: TypeAlias = Callable[[Config, str], PlacementHints]
@@ -154,17 +156,19 @@ class Arrangement:
         Args:
             count: largest number of arrangements.
         """
-        found = [self._attempt(packs=False)]
-        is_tight = found[0].overlap > 0
+        arrangements = [self._attempt(packs=False)]
+        is_tight = arrangements[0].overlap > 0
         work = np.prod(self._grid.shape) * len(self.boxes)
         for k in range(1, int(np.clip(MAX_WORK / work, *ATTEMPTS))):
-            if sum(x.overlap == 0 for x in found) == (1 if is_tight else 2):
+            if sum(x.overlap == 0 for x in arrangements) == (1 if is_tight else 2):
                 break
             if passed_deadline():
                 break
-            least = min(x.overlap for x in found)
-            found.append(self._attempt(packs=is_tight or k % 2 == 1, worst=least))
-        complete = [x for x in found if len(x.poses) == len(self.boxes)]
+            least = min(x.overlap for x in arrangements)
+            arrangements.append(
+                self._attempt(packs=is_tight or k % 2 == 1, worst=least)
+            )
+        complete = [x for x in arrangements if len(x.poses) == len(self.boxes)]
         complete.sort(key=lambda x: x.overlap)
         return {
             name: np.stack([x.poses[name] for x in complete[:count]])
@@ -195,9 +199,9 @@ class Arrangement:
         volumes = [np.ptp(s.points, axis=0).prod() for s in self._solids.values()]
         sizes = dict(zip(self._solids, noise * volumes, strict=True))
         order: list[str] = []
-        while rest := [name for name in self.boxes if name not in order]:
-            waits = {name: len(self.leaders[name] - set(order)) for name in rest}
-            order.append(min(rest, key=lambda name: (waits[name], -sizes[name])))
+        while remaining := [name for name in self.boxes if name not in order]:
+            waits = {name: len(self.leaders[name] - set(order)) for name in remaining}
+            order.append(min(remaining, key=lambda name: (waits[name], -sizes[name])))
         return order
 
     def _best_place(

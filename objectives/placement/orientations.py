@@ -16,9 +16,11 @@ from .stable_poses import collision_points, stable_faces, turn_face_down
 UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
 """Orientation in which a frame's z axis points up."""
 MAX_FACES = 16
-"""Number of stable faces that are tried; round bodies have hundreds."""
+"""Largest number of stable faces that are tried; round bodies have hundreds. More take
+longer."""
 MAX_HEADINGS = 2
-"""Number of directions of the world's bodies along which objects are aligned."""
+"""Largest number of directions of the world's bodies along which objects are aligned.
+More give more orientations to rate."""
 QUARTER_TURNS = np.pi / 2 * np.arange(4)
 """Angles [rad] by which an aligned object may be turned and is aligned again."""
 

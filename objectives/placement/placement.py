@@ -41,12 +41,12 @@ class Placement:
     """Predicates, presets and pairs (Feature, OT) of the placement."""
 
     def __repr__(self) -> str:
-        at = ", ".join(
+        positions = ", ".join(
             f"{name} at [{', '.join(f'{x:.3f}' for x in pose[:3])}]"
             for name, pose in self.poses.items()
         )
         state = "feasible" if self.feasible else "not feasible"
-        return f"Placement({at}, {state})"
+        return f"Placement({positions}, {state})"
 
     @property
     def feasible(self) -> bool:

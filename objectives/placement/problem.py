@@ -21,7 +21,7 @@ from ..checks.doubts import doubts_of, impediments
 from ..checks.precision import coarse_coordinates
 from ..checks.signs import doubtful_signs
 from ..komo import KOMO
-from ..problem.builder import feature_label
+from ..problem.objective_builder import feature_label
 from ..solution.solution import Solution
 from ..solve.stops import check_max_time
 from ..terms.interval import SupportsObjectives

@@ -22,7 +22,7 @@ from .sampling import frame_bounds
 COLUMNS = 96
 """Number of columns along each edge of a support; more measure its area better."""
 AREA_ERROR = 0.05
-"""Error of that area, relative to it (1)."""
+"""Error of that area, relative to it [1]; a larger one reports fewer supports."""
 RIM_HEIGHT = 3e-3
 """Depth below the highest point of a support that belongs to its rim [m]."""
 

@@ -14,12 +14,11 @@ from .arrangement import HintsOf, arranged_starts
 from .sampling import PlacementHints, SamplingBox, sample_placements
 
 CANDIDATES_PER_START = 8
-"""Random placements of which one becomes a start, if solves are long: with witnesses.
-
-More candidates give better starts but take longer to rate.
-"""
+"""Number of random placements of which one becomes a start, if solves are long: with
+witnesses. More candidates give better starts but take longer to rate."""
 MAX_ARRANGED = 8
-"""Number of starts in which crowded movables are arranged; each takes some .1 s."""
+"""Largest number of starts in which crowded movables are arranged. More take longer:
+some .1 s each."""
 ImproveStarts: TypeAlias = Callable[
     [Config, Float[np.ndarray, "n nq"]], Float[np.ndarray, "n nq"]
 ]

@@ -21,12 +21,14 @@ from .stable_poses import collision_points, settle_on_face
 SamplingBox = Float[np.ndarray, "2 3"]
 """Lower and upper corner of a box in the world [m]."""
 NUM_CANDIDATE_POSITIONS = 32
-"""Positions drawn for each start, of which the one with most votes is taken."""
+"""Number of positions drawn for each start, of which the one with most votes is taken.
+More get more votes, but take longer to rate."""
 FACE_TURNS, VERTICAL_TURNS, UNHINTED_TURNS = (0, 2, 4), (1, 5), (3, 7)
 """Indices, among each eight starts, of those on a stable face, of those rotated about
 the vertical only, and of those whose positions ignore hints."""
 REGION_MARGIN = 0.1
-"""Margin of the default region around the world, besides the movables' sizes [m]."""
+"""Margin of the default region around the world, besides the movables' sizes [m]. A
+larger one draws positions farther away."""
 
 
 def with_ancestors(frames: Sequence[Frame], i: int) -> set[int]:

@@ -105,12 +105,12 @@ def stable_faces(
         Outward normals, and distances of the faces from the centroid [m]. There is no
         face if the points have no volume.
     """
-    none = np.zeros((0, 3)), np.zeros(0)
+    no_faces = np.zeros((0, 3)), np.zeros(0)
     if len(points) < 4:
-        return none
+        return no_faces
     volume, centre = volume_and_centroid(points)
     if volume == 0:
-        return none
+        return no_faces
     corners = np.array(surface_simplices(points)) - centre
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     heights = np.einsum("fi,fi->f", normals, corners[:, 0])

@@ -19,8 +19,9 @@ from .voxels import Solid, VoxelGrid
 BEST_PLACES, OTHER_PLACES = 16, 48
 """Numbers of places that are returned for an object in one orientation: of those with
 most merit, and of others, in case that constraints do not admit the best ones."""
-MERIT_NOISE = 5e-2
-"""Random addition to merits, to choose among places that are about as good."""
+MERIT_NOISE_SCALE = 5e-2
+"""Largest random addition to merits, to choose among places that are about as good
+[cells, or a share of the surface]. A larger one takes worse places, too."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +120,7 @@ def best_places(
         merit = touching[tuple(cells.T)] / len(model.shell)
     else:
         merit = -cells[:, 2].astype(float)
-    merit = merit + MERIT_NOISE * rng.uniform(size=len(cells))
+    merit = merit + MERIT_NOISE_SCALE * rng.uniform(size=len(cells))
     order = np.argsort(-merit)
     others = np.linspace(0, len(order) - 1, OTHER_PLACES).astype(int)
     ranks = np.unique(np.concatenate([np.arange(min(len(order), BEST_PLACES)), others]))

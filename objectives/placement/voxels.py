@@ -183,8 +183,8 @@ class VoxelGrid:
             around = np.stack(np.meshgrid(side, side, side), -1).reshape(-1, 3)
             for k in np.flatnonzero(reach == steps):
                 near = nearest[k] + around
-                there = self.lower + self.spacing * near
-                inside = np.linalg.norm(there - centers[k], axis=1) <= radii[k]
+                cell_centers = self.lower + self.spacing * near
+                inside = np.linalg.norm(cell_centers - centers[k], axis=1) <= radii[k]
                 inside &= ((near >= 0) & (near < self.shape)).all(1)
                 cells[tuple(near[inside].T)] = True
 

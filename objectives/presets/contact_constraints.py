@@ -3,6 +3,7 @@
 from typing import get_args
 
 from posewise.features import FS, Feature
+from posewise.features.motions import GRAVITY
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError, unknown_name
 from posewise.robots.validation import number
@@ -15,8 +16,6 @@ from ..terms.typing import ContactKind
 
 CONTACT_KINDS = get_args(ContactKind)
 """Names of the kinds of contacts."""
-GRAVITY = 9.81
-"""Gravitational acceleration [m/s²], for the unit of contact forces."""
 
 
 def force_unit(C: Config, frames: tuple[str, str]) -> float:

@@ -32,12 +32,13 @@ from .helpers import (
 )
 from .preset import Preset, make_preset
 
-ALIGNMENT_LEAD = 0.2
+ALIGNMENT_LEAD_TIME = 0.2
 """Time before the interval from which orientations hold [phases]."""
-CLEARANCE_LEAD = 0.3
+CLEARANCE_LEAD_TIME = 0.3
 """Time before the interval from which the palm keeps its clearance [phases]."""
 PALM_CLEARANCE = 0.001
-"""Least signed distance of the palm from what it must not touch [m]."""
+"""Least signed distance of the palm from what it must not touch [m]; more keeps it
+farther away."""
 
 
 def grasp_top_box(
@@ -78,7 +79,7 @@ def _grasp_top_box_rows(
 ) -> ObjectiveSpecs:
     pair = (gripper, box)
     yield Feature(FS.positionDiff, pair, scale=10.0), OT.eq, interval.slices
-    approach = interval.extended_back(ALIGNMENT_LEAD)
+    approach = interval.extended_back(ALIGNMENT_LEAD_TIME)
     closing, _ = direction
     third = other_axes(direction)
     yield orthogonal_axes(gripper, "z", box, closing + third), OT.eq, approach
@@ -142,9 +143,9 @@ def _grasp_box_rows(
     for side in inside_box(*pair, plane, np.maximum(size / 2 - margin, 0.0)):
         yield side, OT.ineq, interval.slices
     aligned = orthogonal_axes(gripper, "x", box, plane)
-    yield aligned, OT.eq, interval.extended_back(ALIGNMENT_LEAD)
+    yield aligned, OT.eq, interval.extended_back(ALIGNMENT_LEAD_TIME)
     palm_clear = min_clearance(palm, box, PALM_CLEARANCE)
-    yield palm_clear, OT.ineq, interval.extended_back(CLEARANCE_LEAD)
+    yield palm_clear, OT.ineq, interval.extended_back(CLEARANCE_LEAD_TIME)
 
 
 def grasp_cylinder(
@@ -194,9 +195,9 @@ def _grasp_cylinder_rows(
     for end in inside_box(*pair, "z", np.maximum(size / 2 - margin, 0.0)):
         yield end, OT.ineq, interval.slices
     aligned = orthogonal_axes(gripper, "x", cylinder, "z")
-    yield aligned, OT.eq, interval.extended_back(ALIGNMENT_LEAD)
+    yield aligned, OT.eq, interval.extended_back(ALIGNMENT_LEAD_TIME)
     palm_clear = min_clearance(palm, cylinder, PALM_CLEARANCE)
-    yield palm_clear, OT.ineq, interval.extended_back(CLEARANCE_LEAD)
+    yield palm_clear, OT.ineq, interval.extended_back(CLEARANCE_LEAD_TIME)
 
 
 def place_box(
@@ -267,6 +268,6 @@ def _place_box_rows(
     sign = -1.0 if direction.startswith("-") else 1.0
     upright = sign * projection(axis)[0]
     up = Feature(FS.vectorZRel, (table, box), target=upright)
-    yield up, OT.eq, interval.extended_back(ALIGNMENT_LEAD)
+    yield up, OT.eq, interval.extended_back(ALIGNMENT_LEAD_TIME)
     palm_clear = min_clearance(palm, table, PALM_CLEARANCE)
-    yield palm_clear, OT.ineq, interval.extended_back(CLEARANCE_LEAD)
+    yield palm_clear, OT.ineq, interval.extended_back(CLEARANCE_LEAD_TIME)

@@ -14,13 +14,13 @@ from posewise.robots.validation import number
 from ..terms.objective import ObjectiveError
 from ..trajectory.limits import parse_limits
 
-SPARE = 1e-3
+LIMIT_MARGIN = 1e-3
 """Part of a limit that is kept free, in scaled units: the default tolerance, so that
 rows within it are within the limit."""
 MAX_TURN_RATIO = 10.0
-"""Speed of a rotation divided by the model's from which it may be in degrees."""
+"""Ratio of a rotation's speed to the model's from which it may be in degrees."""
 MAX_SLIDE_RATIO = 100.0
-"""Speed of a slide divided by the model's from which it may be in millimetres."""
+"""Ratio of a slide's speed to the model's from which it may be in millimetres."""
 
 
 def motion_limits(
@@ -56,9 +56,9 @@ def motion_limits(
         ("jerk", FS.jerkBounds, jerk, C.joints.max_jerk),
     )
     is_limited = False
-    for order, (label, symbol, given, of_model) in enumerate(kinds, 1):
-        if given is not None:
-            limits = parse_limits(label, given, C.joints.coordinate_names)
+    for order, (label, symbol, argument, of_model) in enumerate(kinds, 1):
+        if argument is not None:
+            limits = parse_limits(label, argument, C.joints.coordinate_names)
             if label == "velocity":
                 _warn_of_high_speeds(C, limits)
         else:
@@ -76,7 +76,7 @@ def motion_limits(
         is_limited = True
         values = limits[C.joints.coordinates(limited)]
         per_row = scale / np.repeat(values, 2)
-        within = values * (1 - SPARE / scale)
+        within = values * (1 - LIMIT_MARGIN / scale)
         yield f"{label} limits", Feature(symbol, limited, scale=per_row, limits=within)
     if not is_limited:
         raise ObjectiveError(
@@ -88,13 +88,15 @@ def motion_limits(
 
 def _warn_of_high_speeds(C: Config, limits: np.ndarray) -> None:
     """Warn of finite speed limits (nq,) that the model's own are far below."""
-    own = C.joints.max_velocity
+    model_limits = C.joints.max_velocity
     is_angle = C.kinematics().tree.is_angle
-    highest = np.where(is_angle, MAX_TURN_RATIO, MAX_SLIDE_RATIO) * own
-    found = np.flatnonzero(np.isfinite(limits) & (limits > highest))
-    if len(found):
+    highest = np.where(is_angle, MAX_TURN_RATIO, MAX_SLIDE_RATIO) * model_limits
+    indices = np.flatnonzero(np.isfinite(limits) & (limits > highest))
+    if len(indices):
         names = C.joints.coordinate_names
-        parts = [f"{limits[i]:.4g} of {names[i]} ({own[i]:.4g})" for i in found]
+        parts = [
+            f"{limits[i]:.4g} of {names[i]} ({model_limits[i]:.4g})" for i in indices
+        ]
         warnings.warn(
             "velocity is far above what the model allows (in parentheses):"
             f" {first_few(parts)}. Speeds are in rad/s and m/s, not in degrees or"

@@ -11,11 +11,13 @@ from posewise.robots.validation import float_array, number
 
 from ..chain.modes import HelperFrame
 from ..terms.objective import OT, Objective, ObjectiveError
-from .builder import check_helper, checked_objective
+from .builder import check_helper
+from .objective_builder import checked_objective
 from .spec import ProblemSpec
 
 DURATION_RANGE = 10.0
-"""Default bound of variable durations, over and under the initial ones (factor)."""
+"""Factor by which variable durations may be longer or shorter than the initial ones by
+default."""
 
 
 def free_durations(
@@ -61,18 +63,18 @@ def free_durations(
 
 def _phase_durations(
     label: str,
-    given: float | VectorLike | None,
+    value: float | VectorLike | None,
     initial: Float[np.ndarray, " phases"],
     default: Float[np.ndarray, " phases"],
 ) -> Float[np.ndarray, " phases"]:
     """Return the least or largest duration of each phase [s]."""
-    if given is None:
+    if value is None:
         return default
     expected = f"seconds > 0: one number, or {len(initial)}, one for each phase"
-    values = float_array(label, given, expected, ObjectiveError)
+    values = float_array(label, value, expected, ObjectiveError)
     is_positive = np.isfinite(values).all() and (values > 0).all()
     if values.shape not in ((), initial.shape) or not is_positive:
-        raise ObjectiveError(f"{label} is {given!r}, expected {expected}.")
+        raise ObjectiveError(f"{label} is {value!r}, expected {expected}.")
     return np.broadcast_to(values, initial.shape)
 
 

@@ -69,8 +69,8 @@ def parse_start_velocity(
     return difference(C.tree.model.layout.tree, before, C.q) / spec.tau[0]
 
 
-def _finite_vector(label: str, given: Any, n: int) -> Float[np.ndarray, " n"]:
-    values = float_array(label, given, f"({n},) numbers", ObjectiveError)
+def _finite_vector(label: str, value: Any, n: int) -> Float[np.ndarray, " n"]:
+    values = float_array(label, value, f"({n},) numbers", ObjectiveError)
     require_finite(label, values, ObjectiveError)
     if values.shape != (n,):
         raise ObjectiveError(f"{label} has shape {values.shape}, expected ({n},).")

@@ -26,15 +26,14 @@ from .builder import (
     check_switch,
     make_avoidance,
     make_contact,
-    make_control_objective,
     make_courses,
     make_motion_limits,
-    make_objective,
     make_spec,
     resolve_constraint,
 )
 from .free_durations import free_durations, make_time_objective
 from .mode_switch import make_mode_switch
+from .objective_builder import make_control_objective, make_objective
 from .params import with_params
 from .path_arguments import (
     parse_start_velocity,

@@ -183,8 +183,8 @@ def mode_sequence(spec: ProblemSpec) -> ModeSequence:
     origins = b""
     if any(parts):
         # Otherwise the world is the user's own. Where courses begin is data.
-        kept = [f.origin for f in C.frames if f.name not in driven]
-        origins = np.asarray(kept, float).tobytes()
+        frame_origins = [f.origin for f in C.frames if f.name not in driven]
+        origins = np.asarray(frame_origins, float).tobytes()
     key = (C.structure_key, *parts, state, origins)
     modes = spec.cache.modes.get(key, lambda: build_modes(C, *parts))
     if spec.courses:
@@ -345,7 +345,7 @@ def initial_paths(
         return spec.sampler(seed, count)
     modes = mode_sequence(spec)
     q = spec.config.q
-    given = b"" if spec.initial is None else spec.initial.tobytes()
+    initial_bytes = b"" if spec.initial is None else spec.initial.tobytes()
 
     def sample() -> np.ndarray:
         state, path = modes.from_base(q), modes.from_base(initial_path(spec))
@@ -358,7 +358,7 @@ def initial_paths(
         paths.flags.writeable = False
         return paths
 
-    key = (modes, q.tobytes(), given, spec.courses, (seed, count))
+    key = (modes, q.tobytes(), initial_bytes, spec.courses, (seed, count))
     return spec.cache.initial_paths.get(key, sample)
 
 

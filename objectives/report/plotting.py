@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 MAX_LEGEND_ENTRIES = 16
 """Largest number of joints with a legend; more would not fit beside the figure."""
 MIN_DRAWN_VIOLATION = 1e-9
-"""Violation at the bottom of the logarithmic axis, in scaled units."""
+"""Violation at the bottom of the logarithmic axis, in scaled units; smaller ones are
+drawn there."""
 
 
 def plot_path(

@@ -38,7 +38,10 @@ class SolveRecord(NamedTuple):
     def rows(self) -> list[tuple[Objective, np.ndarray]]:
         """Return the scaled rows (slices, rows) of each objective."""
         pairs = zip(self.spec.objectives, self.locations, strict=True)
-        return [(objective, self._values(objective, at)) for objective, at in pairs]
+        return [
+            (objective, self._values(objective, location))
+            for objective, location in pairs
+        ]
 
     def _values(
         self, objective: Objective, parts: list[RowLocation]

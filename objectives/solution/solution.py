@@ -158,9 +158,11 @@ class Solution:
         """
         if self._record is None or self.status == Status.BAD_INPUT:
             return ()
-        kept = [o.objective for o in self.objectives if o.violation <= self.tolerance]
+        satisfied = [
+            o.objective for o in self.objectives if o.violation <= self.tolerance
+        ]
         modes = mode_sequence(self._record.spec)
-        doubts = [*path_doubts(modes, self.x, kept)]
+        doubts = [*path_doubts(modes, self.x, satisfied)]
         if self.feasible:
             # The world of a path that may have led far away.
             doubts += coarse_coordinates(self.world_at(-1), self.tolerance)
@@ -440,8 +442,8 @@ class Solution:
             if self._record is not None:
                 spec, violated = self._record.spec, self._violated()
                 conflicts = certain_conflicts(spec, self.tolerance)
-                told = [text for text in conflicts if text not in self.findings]
-                lines += [f"from any start: {text}" for text in told]
+                unreported = [text for text in conflicts if text not in self.findings]
+                lines += [f"from any start: {text}" for text in unreported]
                 lines += hints_on_violated(spec, [r.objective for r in violated])
                 if not any(METRES in line for line in lines):
                     lines += lengths_beyond_metres(spec)

@@ -146,8 +146,8 @@ def shift_problem(
         replace(course, poses=shift_path(course.poses, slices))
         for course in spec.courses
     )
-    rest = shift_path(path, slices)
-    return ShiftedStart(states[slices], velocity, rest, courses)
+    shifted_path = shift_path(path, slices)
+    return ShiftedStart(states[slices], velocity, shifted_path, courses)
 
 
 def shift_path(path: Float[np.ndarray, "T nq"], k: int) -> Float[np.ndarray, "T nq"]:

@@ -60,11 +60,11 @@ def report_objectives(
 ) -> tuple[ObjectiveReport, ...]:
     """Return the reports of objectives with their scaled rows (slices, rows)."""
     total = Counter(objective.name for objective, _ in rows)
-    seen: Counter[str] = Counter()
+    occurrences: Counter[str] = Counter()
     reports = []
     for objective, values in rows:
-        seen[objective.name] += 1
-        number = seen[objective.name] if total[objective.name] > 1 else 0
+        occurrences[objective.name] += 1
+        number = occurrences[objective.name] if total[objective.name] > 1 else 0
         reports.append(replace(report_objective(objective, values), number=number))
     return tuple(reports)
 

@@ -22,10 +22,6 @@ QUANTITIES = ("position", "velocity", "acceleration")
 """First word of the columns of a CSV file, each followed by the name of a joint."""
 OTHER_NAMES = "other_names"
 """Name under which NPZ files have the names of the columns of `others`."""
-NANOSECONDS = 1_000_000_000
-"""In a second (count)."""
-
-
 STAMPS = (("sec", "nanosec"), ("secs", "nsecs"))
 """Names of the parts of a time in messages of ROS 2 and of ROS 1."""
 
@@ -211,7 +207,7 @@ def joint_trajectory_message(arrays: TrajectoryArrays) -> dict[str, Any]:
         arrays.times.tolist(), *columns, strict=True
     ):
         # Rounded as a whole, so that nanosec stays below one second.
-        seconds, nanoseconds = divmod(round(time * NANOSECONDS), NANOSECONDS)
+        seconds, nanoseconds = divmod(round(time * 10**9), 10**9)
         point = {
             "positions": positions,
             "velocities": velocities,
@@ -280,7 +276,7 @@ def _row_of_point(point: Any, joints: int) -> list[float]:
     if len(named) != 1:
         raise ValueError(f"time_from_start has {first_few([*stamp]) or 'nothing'}")
     seconds, nanoseconds = (float(stamp.get(part, 0)) for part in named[0])
-    row = [seconds + nanoseconds / NANOSECONDS]
+    row = [seconds + nanoseconds / 10**9]
     row += _numbers(point.get("positions", []), joints)
     for quantity in ("velocities", "accelerations"):
         values = point.get(quantity)

@@ -10,7 +10,8 @@ from ..terms.objective import ObjectiveError
 from .straight_path import StraightPath
 
 ACCELERATION_PER_VELOCITY = 2.0
-"""Default limit of acceleration over that of velocity: full speed in 0.5 s [1/s]."""
+"""Default limit of acceleration over that of velocity [1/s]: full speed in 0.5 s. A
+lower one gives slower trajectories."""
 
 
 def parse_limits(

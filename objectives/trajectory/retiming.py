@@ -18,8 +18,8 @@ from .rounded_path import RoundedPath
 from .straight_path import Samples, StraightPath
 
 MIN_STEP = 1e-3
-"""Smallest distance of two knots, over the mean; a nearer one is left out, because the
-speed along the path has no bound where the path stands still."""
+"""Smallest distance of two knots, as a fraction of the mean; a nearer one is left out,
+because the speed along the path has no bound where the path stands still."""
 GRID_SIZES = (500, 1000, 2000)
 """Least numbers of intervals in each of which the path accelerates evenly (count); a
 larger one is tried where rounding in toppra leaves no timing."""
@@ -77,7 +77,7 @@ def round_corners(
     )
     mean = np.abs(np.diff(path.points, axis=0)).max(1).mean()
     skipped = min(MIN_STEP * mean, deviation / 10)
-    points, kept = _distinct_points(path.points, skipped)
+    points, indices = _distinct_points(path.points, skipped)
     changes = np.diff(points, axis=0)
     # All steps have the same length of s, and the total is that of the path.
     step = np.abs(changes).max(1, initial=0.0).mean() if len(changes) else 1.0
@@ -86,7 +86,7 @@ def round_corners(
     with np.errstate(divide="ignore"):
         fraction = np.minimum(0.5, 4 * (deviation - skipped) / turns)
     s = step * np.arange(len(points))
-    return RoundedPath(s, points, step * fraction, path.quaternions), s[kept]
+    return RoundedPath(s, points, step * fraction, path.quaternions), s[indices]
 
 
 def _distinct_points(
@@ -97,15 +97,15 @@ def _distinct_points(
     Returns:
         The points that are kept, and for each point the index of the one kept for it.
     """
-    kept, index = [points[0]], [0]
+    distinct, index = [points[0]], [0]
     for point in points[1:]:
-        if np.abs(point - kept[-1]).max() > distance:
-            kept.append(point)
-        index.append(len(kept) - 1)
+        if np.abs(point - distinct[-1]).max() > distance:
+            distinct.append(point)
+        index.append(len(distinct) - 1)
     # The last point is met exactly.
-    if len(kept) > 1:
-        kept[-1] = points[-1]
-    return np.array(kept), np.array(index)
+    if len(distinct) > 1:
+        distinct[-1] = points[-1]
+    return np.array(distinct), np.array(index)
 
 
 @dataclass(frozen=True, eq=False)

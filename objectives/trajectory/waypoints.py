@@ -55,8 +55,10 @@ def resample_path(
     """
     corners = np.concatenate([start[None], path, path[-1:]])
     # In integers, so that slices at the same time stay the same exactly.
-    segment, rest = np.divmod(np.arange(1, slices + 1) * len(path), slices)
-    return _between(corners[segment], corners[segment + 1], rest / slices, quaternions)
+    segment, remainder = np.divmod(np.arange(1, slices + 1) * len(path), slices)
+    return _between(
+        corners[segment], corners[segment + 1], remainder / slices, quaternions
+    )
 
 
 def _between(

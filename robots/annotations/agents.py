@@ -61,9 +61,9 @@ class Camera:
         """
         high = np.tan(self.vertical_fov / 2)
         wide = high * self.width / self.height
-        left = wide * (1 - (2 * np.arange(self.width) + 1) / self.width)
-        up = high * (1 - (2 * np.arange(self.height) + 1) / self.height)
-        z, y = np.meshgrid(up, left, indexing="ij")
+        leftward = wide * (1 - (2 * np.arange(self.width) + 1) / self.width)
+        upward = high * (1 - (2 * np.arange(self.height) + 1) / self.height)
+        z, y = np.meshgrid(upward, leftward, indexing="ij")
         return np.stack([np.ones(z.size), y.ravel(), z.ravel()], -1)
 
 

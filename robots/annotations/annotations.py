@@ -141,9 +141,9 @@ def make_region(
     """Check the arguments of `Config.annotations.add_region` and make the region."""
     annotations.check_object(object)
     label = f"Region {name!r} of {object!r}"
-    taken = [r.name for r in annotations.regions if r.object == object]
-    if not isinstance(name, str) or not name or name in taken:
-        problem = "the name is taken" if name in taken else "that is no name"
+    region_names = [r.name for r in annotations.regions if r.object == object]
+    if not isinstance(name, str) or not name or name in region_names:
+        problem = "the name is taken" if name in region_names else "that is no name"
         raise ConfigError(f"{label}: {problem}; expected a new string.")
     if kind not in REGION_KINDS:
         problem = unknown_name("kind of region", kind, REGION_KINDS)

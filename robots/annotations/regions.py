@@ -19,7 +19,8 @@ MAX_EXTENT = 1e3
 """Largest coordinate of a corner of a cavity in its frame [m]; a larger one allows
 larger cavities, at less accuracy."""
 MAX_PLANES = 32
-"""Maximum number of planes of a cavity (count); its corners take time cubic in it."""
+"""Largest number of planes of a cavity (count); more are refused, because its corners
+take time cubic in it."""
 COINCIDENCE_TOLERANCE = 1e-9
 """Distance within which points coincide, or lie in a plane [m]."""
 

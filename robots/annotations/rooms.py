@@ -17,7 +17,7 @@ Cells: TypeAlias = VectorLike | MatrixLike
 
 
 MAX_CELLS = 50_000_000
-"""Number of cells of the largest map; it takes 0.4 GB."""
+"""Number of cells of the largest map, which takes 0.4 GB; larger ones are refused."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,11 +97,11 @@ class RoomMap:
         labels = np.full(shape, -1)
         for k, room in enumerate(rooms):
             mask = _mask(room, labels.shape)
-            taken = labels[mask & (labels >= 0)]
-            if len(taken):
+            overlapped = labels[mask & (labels >= 0)]
+            if len(overlapped):
                 raise ConfigError(
-                    f"RoomMap: rooms {names[taken[0]]!r} and {room.name!r} overlap in"
-                    f" {len(taken)} cells; give each cell to one of them."
+                    f"RoomMap: rooms {names[overlapped[0]]!r} and {room.name!r} overlap"
+                    f" in {len(overlapped)} cells; give each cell to one of them."
                 )
             labels[mask] = k
         for name, value in dict(rooms=rooms, resolution=edge, labels=labels).items():

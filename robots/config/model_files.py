@@ -202,8 +202,8 @@ class ModelFiles(EditableWorld):
     def model(self) -> Model:
         """Return frames, joint values and ignored pairs, as a loader would."""
         values = {i: value.copy() for i, value in self._tree.values.items()}
-        held = dict.fromkeys(self._filter.ignored, DEFAULT_REASON)
-        ignored = {**held, **self._filter.reasons}
+        default_reasons = dict.fromkeys(self._filter.ignored, DEFAULT_REASON)
+        ignored = {**default_reasons, **self._filter.reasons}
         return Model(self.frames, values, ignored, self._annotations.named_states)
 
     def write_urdf(

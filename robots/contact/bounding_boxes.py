@@ -13,7 +13,8 @@ from ..world.frame import Frame
 from .bodies import Bodies, frame_bodies
 
 LEVEL_TOLERANCE = 1e-9
-"""Inclination up to which a half-space counts as axis-aligned [rad]."""
+"""Inclination up to which a half-space counts as axis-aligned [rad]; beyond it, its box
+is the whole space."""
 
 
 def body_boxes(

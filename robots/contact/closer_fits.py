@@ -90,8 +90,8 @@ def _pairs(
     tree: FrameTree, collision_filter: CollisionFilter, fitted: Collection[int]
 ) -> Iterator[FramePair]:
     """Yield the pairs of a robot's links that count, of which one is fitted."""
-    root = robot_roots(tree.frames, collision_filter.held)
-    neighbours = adjacent_pairs(tree, collision_filter.held)
+    root = robot_roots(tree.frames, collision_filter.attached)
+    neighbours = adjacent_pairs(tree, collision_filter.attached)
     for a, b in collision_filter.pairs(tree).tolist():
         if root[a] == root[b] and (a, b) not in neighbours and {a, b} & {*fitted}:
             yield a, b

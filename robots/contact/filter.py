@@ -25,7 +25,7 @@ class CollisionFilter:
 
     reasons: Mapping[FramePair, str] = field(default_factory=dict)
     """Why each pair is ignored, in the words of SRDF files."""
-    held: Mapping[int, frozenset[FramePair]] = field(default_factory=dict)
+    attached: Mapping[int, frozenset[FramePair]] = field(default_factory=dict)
     """Frames that have been attached to others, each with the pairs that are ignored
     for as long as it stays there."""
     reserved: frozenset[FramePair] = frozenset()
@@ -35,7 +35,7 @@ class CollisionFilter:
     @cached_property
     def ignored(self) -> frozenset[FramePair]:
         """All pairs that never collide in the present state of attachment."""
-        return frozenset(self.reasons).union(*self.held.values())
+        return frozenset(self.reasons).union(*self.attached.values())
 
     def pairs(self, tree: FrameTree) -> Int[np.ndarray, "n 2"]:
         """Return the index pairs of the frames that can collide, sorted."""
@@ -67,12 +67,12 @@ class CollisionFilter:
         return replace(
             self,
             reasons={p: why for p, why in self.reasons.items() if p not in restored},
-            held={root: pairs - restored for root, pairs in self.held.items()},
+            attached={root: pairs - restored for root, pairs in self.attached.items()},
         )
 
     def holding(self, root: int, pairs: Iterable[FramePair]) -> "CollisionFilter":
         """Ignore pairs for as long as a frame stays attached."""
-        return replace(self, held={**self.held, root: frozenset(pairs)})
+        return replace(self, attached={**self.attached, root: frozenset(pairs)})
 
     def releasing(self, root: int, subtree: Collection[int]) -> "CollisionFilter":
         """Restore what is ignored because a frame is attached, before it moves on.
@@ -84,10 +84,10 @@ class CollisionFilter:
         # What lies within the subtree, or apart from it, stays as it is.
         remaining = {
             other: frozenset(p for p in pairs if (p[0] in subtree) == (p[1] in subtree))
-            for other, pairs in self.held.items()
+            for other, pairs in self.attached.items()
             if other != root
         }
-        return replace(self, held=remaining)
+        return replace(self, attached=remaining)
 
     def reindexed(self, new_index: Mapping[int, int]) -> "CollisionFilter":
         """Return the filter after frames were removed or reordered.
@@ -111,7 +111,7 @@ class CollisionFilter:
             {new: self.reasons[old] for old, new in moved(self.reasons).items()},
             {
                 new_index[root]: frozenset(moved(pairs).values())
-                for root, pairs in self.held.items()
+                for root, pairs in self.attached.items()
                 if root in new_index
             },
             frozenset(moved(self.reserved).values()),
@@ -136,8 +136,8 @@ class CollisionFilter:
         }
         new_filter = self.ignoring(ignored)
         root = next(iter(copy_index), None)
-        for i in copy_index.keys() & self.held.keys() - {root}:
-            within = (p for p in self.held[i] if copy_index.keys() >= set(p))
+        for i in copy_index.keys() & self.attached.keys() - {root}:
+            within = (p for p in self.attached[i] if copy_index.keys() >= set(p))
             pairs = ordered_pairs((copy_index[a], copy_index[b]) for a, b in within)
             new_filter = new_filter.holding(copy_index[i], pairs)
         return new_filter

@@ -18,7 +18,7 @@ from .bodies import Bodies, body_radii, frame_bodies
 from .own_links import robot_roots
 
 MIN_RATIO = 10.0
-"""Extent of a link's shapes divided by its robot's reach from which they are huge.
+"""Ratio of the extent of a link's shapes to its robot's reach from which they are huge.
 Below 2 for all robots of `example-robot-data`, 200 to 1600 for these in millimetres."""
 MIN_EXTENT = 3.0
 """Extent from which shapes are huge [m]: short joints may carry a normal door."""

@@ -46,7 +46,8 @@ STATES_PER_BATCH = 256
 """Random states evaluated at a time (count); more need more memory, fewer take longer
 per state."""
 ROWS_PER_BATCH = 1024
-"""Pairs of bodies measured at a time (count), the size that is compiled for."""
+"""Number of pairs of bodies measured at a time, the size that is compiled for. More
+waste work on the last ones."""
 CONTACT_TOLERANCE = 1e-6
 """Distance beyond the margin at which frames still touch [m], so that faces that meet
 count; a larger one counts more."""
@@ -87,11 +88,11 @@ def default_exclusions(
     samples = integer("samples", samples, "states >= 1", lambda n: n >= 1)
     seed = integer("seed", seed, "an integer >= 0", lambda n: n >= 0)
     margin = number("margin", margin, "one number (metres)")
-    root = robot_roots(tree.frames, collision_filter.held)
+    root = robot_roots(tree.frames, collision_filter.attached)
     pairs = collision_filter.pairs(tree)
     pairs = pairs[root[pairs[:, 0]] == root[pairs[:, 1]]]
     keys = [(int(a), int(b)) for a, b in pairs]
-    neighbours = adjacent_pairs(tree, collision_filter.held)
+    neighbours = adjacent_pairs(tree, collision_filter.attached)
     reasons = {pair: "Adjacent" for pair in keys if pair in neighbours}
     cutoff = margin + CONTACT_TOLERANCE
     test = _TouchTest(tree, tuple(map(unfitted, tree.frames)), pairs, cutoff)

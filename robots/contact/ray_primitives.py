@@ -10,8 +10,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 MAX_NEWTON_STEPS = 100
-"""Maximum number of Newton steps (count); only lines that graze a surface to the last
-bit need many."""
+"""Largest number of Newton steps (count). More serve only lines that graze a surface to
+the last bit."""
 PARALLEL_SLOPE = 1e-7
 """Sine of the angle between a line and a plane up to which they are parallel [1]: more
 than vertices in single precision make of common faces."""

@@ -18,7 +18,7 @@ MIN_HUGE_SIZE = 10.0
 """Least extent of an object from which it may be in millimetres [m]: floors and walls
 are thinner."""
 MIN_SIZE_RATIO = 10.0
-"""Least extent of an object divided by the reach of the robots from which it is."""
+"""The same as a ratio to the reach of the robots; an object must be beyond both."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -119,7 +119,7 @@ class EditableWorld:
         self._release(i)
         objects = {self.index(name) for name in self._annotations.objects}
         agents = self._annotations.agents.values()
-        pairs = held_pairs(self._tree, objects, agents, self._filter.held, i)
+        pairs = held_pairs(self._tree, objects, agents, self._filter.attached, i)
         self._filter = self._filter.holding(i, pairs)
 
     def _release(self, i: int) -> None:

@@ -108,9 +108,11 @@ class WorldPairs(Facet):
             ConfigError: for an argument that does not fit.
         """
         with announce_if_slow("testing which links may touch (compiles at first)"):
-            found = default_exclusions(self._tree, self._filter, samples, seed, margin)
-        self._filter = self._filter.ignoring(found)
-        return named_pairs(self._tree, found)
+            exclusions = default_exclusions(
+                self._tree, self._filter, samples, seed, margin
+            )
+        self._filter = self._filter.ignoring(exclusions)
+        return named_pairs(self._tree, exclusions)
 
     def read_srdf(
         self,
@@ -179,7 +181,7 @@ class WorldPairs(Facet):
         Args:
             pairs: frame indices; None: `indices()`.
         """
-        root = robot_roots(self._tree.frames, self._filter.held)
+        root = robot_roots(self._tree.frames, self._filter.attached)
         a, b = root[self.indices() if pairs is None else pairs].T
         return a == b
 

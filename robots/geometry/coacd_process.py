@@ -12,8 +12,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 PREPROCESS_RESOLUTION = 30
-"""Cells along the grid on which coacd makes open surfaces solid (count); 50 take
-minutes."""
+"""Number of cells along the grid on which coacd makes open surfaces solid. More follow
+them more closely, but take longer: 50 take minutes."""
 
 
 class CoacdError(RuntimeError):

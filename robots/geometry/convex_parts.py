@@ -17,9 +17,10 @@ from .part_merging import is_sliver, merge_parts
 from .shapes import Mesh
 
 CONCAVITY_THRESHOLD = 0.05
-"""Largest concavity of a part, in coacd's measure; larger gives fewer parts."""
+"""Largest concavity of a part, in coacd's measure [1]; larger gives fewer parts."""
 COACD_TIME_LIMIT = 300.0
-"""Time limit of coacd [s]; open or self-crossing surfaces may take very long."""
+"""Time limit of coacd [s]; open or self-crossing surfaces may take very long. A shorter
+one refuses more of them."""
 
 
 def convex_parts(mesh: Mesh) -> list[Float[np.ndarray, "_ 3"]]:

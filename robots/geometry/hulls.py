@@ -7,8 +7,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 FLATNESS_TOLERANCE = 1e-9
-"""Points count as flat (or straight) if they are thinner than this fraction of their
-size."""
+"""Thickness, as a fraction of their size, below which points count as flat (or
+straight)."""
 CONVEXITY_TOLERANCE = 1e-6
 """A surface counts as convex if it is no farther below its hull than this fraction of
 its size."""

@@ -13,9 +13,9 @@ from .collada_files import read_collada
 from .model_files import READABLE_SUFFIXES, is_existing_file
 
 MAX_FILE_BYTES = 1_000_000_000
-"""Size of the largest file that is read [bytes]."""
+"""Size of the largest file that is read [bytes]; larger ones are refused."""
 MAX_POINTS = 20_000_000
-"""Number of points of the largest array that is read."""
+"""Number of points of the largest array that is read; larger ones are refused."""
 
 
 def read_mesh(path: Path) -> trimesh.Trimesh:

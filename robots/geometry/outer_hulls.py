@@ -11,16 +11,17 @@ Vertices: TypeAlias = Float[np.ndarray, "_ 3"]
 Faces: TypeAlias = Int[np.ndarray, "_ 3"]
 
 FARTHEST_POINT_COUNT = 8
-"""Vertices that are chosen by their mutual distance (count), before those that the hull
-of the chosen ones misses most."""
+"""Number of vertices that are chosen by their mutual distance, before those that the
+hull of the chosen ones misses most; fewer than four have no hull."""
 ROUNDS = 8
 """Linear programs that are solved for one hull (count); more take more time for hulls
 that are a little smaller."""
 FIRST_STEP = 0.15
 """Largest motion of a vertex in the first linear program, as a fraction of the hull's
-extents."""
+extents. Where it is too long for the volume to fall, the next one is shorter."""
 POINTS_PER_FACE = 4
-"""Points that a linear program keeps behind each face (count): the farthest ones."""
+"""Number of points that a linear program keeps behind each face: the farthest ones.
+With fewer, more points come out, and the hull grows to contain them."""
 MIN_IMPROVEMENT = 1e-3
 """Decrease of the volume, as a fraction, below which the steps become shorter."""
 CONTAINMENT_MARGIN = 1e-9

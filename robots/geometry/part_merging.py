@@ -11,12 +11,14 @@ from .hulls import hull_planes, hull_vertices, volume_and_centroid
 Vertices: TypeAlias = Float[np.ndarray, "_ 3"]
 
 SLIVER_VOLUME = 1e-3
-"""Volume of a part that counts as a sliver, as a fraction of the hull of all parts."""
+"""Volume below which a part counts as a sliver, as a fraction of the hull of all
+parts."""
 MAX_MERGE_GROWTH = 0.02
-"""Volume that merging a sliver may add, as a fraction of the hull of all parts."""
+"""Volume that merging a sliver may add, as a fraction of the hull of all parts. More
+leaves fewer slivers."""
 MAX_PARTS = 32
 """Largest number of parts of a mesh (count); of more, small ones are merged."""
-CONTAINED = 1e-9
+CONTAINMENT_TOLERANCE = 1e-9
 """Distance beyond a part, as a fraction of the size, that counts as inside of it."""
 
 
@@ -34,7 +36,7 @@ def merge_parts(parts: Sequence[Vertices]) -> list[Vertices]:
     whole = np.concatenate(corners)
     size = float(np.ptp(whole, axis=0).max())
     total = volume_and_centroid(whole)[0]
-    merged = _without_contained(corners, CONTAINED * size)
+    merged = _without_contained(corners, CONTAINMENT_TOLERANCE * size)
     k = 0
     while k < len(merged) and len(merged) > 1:
         # The smallest part is first.
@@ -52,7 +54,7 @@ def merge_parts(parts: Sequence[Vertices]) -> list[Vertices]:
             k += 1
             continue
         others[best] = unions[best]
-        merged = _without_contained(others, CONTAINED * size)
+        merged = _without_contained(others, CONTAINMENT_TOLERANCE * size)
         k = 0
     return merged
 

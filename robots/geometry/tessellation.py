@@ -13,7 +13,8 @@ DEFAULT_COLOR = (0.62, 0.68, 0.74, 1.0)
 MAX_DRAWN_TRIANGLES = 3000
 """Number of triangles above which a mesh is drawn as its convex hull."""
 PROFILE_POINTS = 12
-"""Points on the profile of a ball, from pole to pole (count)."""
+"""Number of points on the profile of a ball, from pole to pole; more make it
+smoother."""
 
 
 def polygons(

@@ -200,30 +200,32 @@ def value_from_pose(
     generic joints the nodes are solved one after the other.
     """
     q = neutral_value(name)
-    rest = np.asarray(pose, float)
+    remaining_pose = np.asarray(pose, float)
     nodes = joint_type(name).nodes
     if name == "phiTransXY":
-        q[0] = _twist_angle(rest[3:], np.array(Z))
-        rest = pose_multiply(joint_transform("hingeZ", None, -q[:1]), rest)
-        q[1:] = rest[:2]
+        q[0] = _twist_angle(remaining_pose[3:], np.array(Z))
+        remaining_pose = pose_multiply(
+            joint_transform("hingeZ", None, -q[:1]), remaining_pose
+        )
+        q[1:] = remaining_pose[:2]
     elif name == "universal":
-        R = quat_to_matrix(rest[3:])  # Rx(q0) Ry(q1)
+        R = quat_to_matrix(remaining_pose[3:])  # Rx(q0) Ry(q1)
         q[:] = np.arctan2(R[2, 1], R[1, 1]), np.arctan2(R[0, 2], R[0, 0])
     else:
         for node in nodes:
             step = IDENTITY.copy()
             for i, a in node.translations:
                 along = resolve_axis(a, axis)
-                q[i] = along @ rest[:3]
+                q[i] = along @ remaining_pose[:3]
                 step[:3] += along * q[i]
             if node.rotation is not None:
                 i, a = node.rotation
                 about = resolve_axis(a, axis)
-                q[i] = _twist_angle(rest[3:], about)
+                q[i] = _twist_angle(remaining_pose[3:], about)
                 step[3:] = axis_angle_to_quat(about, q[i])
             if node.ball is not None:
-                q[node.ball : node.ball + 4] = step[3:] = rest[3:]
-            rest = pose_multiply(pose_inverse(step), rest)
+                q[node.ball : node.ball + 4] = step[3:] = remaining_pose[3:]
+            remaining_pose = pose_multiply(pose_inverse(step), remaining_pose)
     return q, pose_distance(joint_transform(name, axis, q), np.asarray(pose, float))
 
 

@@ -21,9 +21,9 @@ from ..validation import MAX_NUMBER, is_bounded
 XML_DECLARATION = '<?xml version="1.0" encoding="utf-8"?>'
 """First line of the XML files that are written."""
 MAX_BYTES = 16 * 2**20
-"""Size of the largest file that is read [bytes]."""
+"""Size of the largest file that is read [bytes]; larger ones are refused."""
 MAX_ELEMENTS = 500_000
-"""Number of elements of the largest file that is read."""
+"""Number of elements of the largest file that is read; larger ones are refused."""
 
 
 class XmlElement(ET.Element):

@@ -23,9 +23,11 @@ from ..kinematics.transforms import matrix_to_quat
 from ..world.frame import ContactMask, Frame
 
 MIN_HALF_SIZE = 1e-5
-"""Least half size of a geom [m], because MuJoCo's shapes must have a volume."""
+"""Least half size of a geom [m], because MuJoCo's shapes must have a volume; smaller
+ones become as large."""
 HALF_SPACE_HALF_SIZE = 100.0
-"""Half size of the box that replaces a moving half-space [m]."""
+"""Half size of the box that replaces a moving half-space [m]; nothing touches it
+beyond."""
 LONGITUDES, LATITUDES = 32, 9
 """Numbers of directions in which a rounded BoxPlusEllipsoid has a vertex; more follow
 its round sides more closely."""

@@ -16,10 +16,11 @@ from ..world.frame import Frame
 from ..world.kinematics_builder import topological_order
 
 WATER_DENSITY = 1000.0
-"""Density of shapes of links without masses [kg/m³]."""
+"""Density of shapes of links without masses [kg/m³]; a larger one makes them heavier,
+so that they move others more."""
 MIN_LINK_MASS = 1e-3
-"""Mass of a moving link without masses and shapes [kg]; MuJoCo refuses moving bodies
-without mass."""
+"""Mass of a moving link without masses and shapes [kg], small so that it loads no
+joint; MuJoCo refuses moving bodies without mass."""
 
 
 class FrameMass(NamedTuple):

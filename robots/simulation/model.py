@@ -20,9 +20,10 @@ from ..world.mimic_joints import MimicRelation, motion_value, resolve_mimics
 from .geoms import GeomSpec, body_masks, contact_bits, frame_geoms
 from .masses import FrameMass, frame_masses
 
-TIMESTEP = 2e-3
-"""Time step of the simulation [s]."""
-SOLREF = [2 * TIMESTEP, 1.0]
+TIME_STEP = 2e-3
+"""Time step of the simulation [s]; a shorter one makes contacts stiffer, but takes
+longer."""
+SOLREF = [2 * TIME_STEP, 1.0]
 """MuJoCo's reference of contacts, limits and mimics: time constant [s], damping ratio.
 
 Twice the time step is the least time constant that MuJoCo integrates stably."""
@@ -33,7 +34,8 @@ SOLIMP = [0.99, 0.999, 1e-4, 0.5, 2.0]
 Contacts are as stiff as the time step allows: a tower of ten boxes moves 0.04 mm in 2 s
 (with MuJoCo's defaults 6 mm)."""
 HOLDING_FRICTION = 1e6
-"""Dry friction of a joint that is held [N, Nm]; large enough to resist every load."""
+"""Dry friction of a joint that is held [N, Nm], so large that it resists every load;
+the joint slips beyond it."""
 HOLDING_SOLIMP = [0.9999, 0.9999, 1e-4, 0.5, 2.0]
 """MuJoCo's impedance of that dry friction; nearer to 1 holds more exactly."""
 
@@ -148,7 +150,7 @@ class _ModelBuilder:
         # Inertia that violates the triangle inequality is adjusted, not refused.
         spec.compiler.balanceinertia, spec.compiler.degree = True, False
         option = spec.option
-        option.timestep = TIMESTEP
+        option.timestep = TIME_STEP
         # Elliptic cones, a large ratio of frictional to normal impedance, and no-slip
         # iterations are what MuJoCo's documentation advises against slip in grasps.
         option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC

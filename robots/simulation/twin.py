@@ -20,13 +20,13 @@ from ..mujoco_extra import import_mujoco
 from ..typing import FrameName, MatrixLike, VectorLike
 from ..validation import float_array, number
 from ..world.mimic_joints import resolve_mimics
-from .model import TIMESTEP, TwinModel, build_twin_model
+from .model import TIME_STEP, TwinModel, build_twin_model
 from .motion import SimulatedContact, SimulatedTrajectory, check_stable
 from .readout import frame_body, read_contacts
 from .run import Motor, TwinRun
 
 MAX_DISTANCE = 1e3
-"""Largest distance that `Twin.distance` finds [m]."""
+"""Largest distance that `Twin.distance` finds [m]; beyond it there is an error."""
 
 
 class Twin:
@@ -135,7 +135,7 @@ class Twin:
             SimulationError: When the simulation becomes unstable.
         """
         seconds = number("seconds", seconds, "> 0 s", lambda s: s > 0)
-        steps = max(round(seconds / TIMESTEP), 1)
+        steps = max(round(seconds / TIME_STEP), 1)
         qpos = self.qpos(q)
         batch, size = qpos.shape[:-1], self.model.nq
         start = np.tile(self._rest_state, (int(np.prod(batch)), 1))
@@ -144,7 +144,7 @@ class Twin:
         path = np.concatenate([start[:, None], states], 1)[..., 1 : 1 + size]
         path = self._twin_model.coordinates.to_q(path)
         path = path.reshape(*batch, steps + 1, self.C.nq)
-        return SimulatedTrajectory(self.C, TIMESTEP * np.arange(steps + 1), path)
+        return SimulatedTrajectory(self.C, TIME_STEP * np.arange(steps + 1), path)
 
     def contacts(
         self, q: VectorLike | None = None, after: float = 0.0
@@ -162,7 +162,7 @@ class Twin:
         """
         after = number("after", after, ">= 0 s", lambda s: s >= 0)
         data = self._new_data(q)
-        if steps := round(after / TIMESTEP):
+        if steps := round(after / TIME_STEP):
             state = self._rollout(self._state(data)[None], steps, None)[0, -1]
             spec = self._mujoco.mjtState.mjSTATE_FULLPHYSICS
             self._mujoco.mj_setState(self.model, data, state, spec)

@@ -12,10 +12,12 @@ from .framing import body_boxes
 from .viewable_world import ViewableWorld
 from .visible_shapes import drawn_frames
 
-CONTAINER_OPACITY = 0.3
-"""Opacity of what hides the inside of a container."""
+MAX_CONTAINER_OPACITY = 0.3
+"""Largest opacity of what hides the inside of a container [1]; a lower one shows
+more."""
 SAMPLED_SHARE = 0.8
-"""Size of the box of sampled points divided by that of an object in a container."""
+"""Size of the box of sampled points as a share of that of an object in a container. A
+larger one samples nearer to its corners."""
 HIDDEN_SHARE = 0.5
 """Share of an object's points that are hidden from which its container opens."""
 
@@ -54,7 +56,7 @@ def with_translucent(scene: DrawnScene, frames: Collection[int]) -> DrawnScene:
     """Return a scene in which some frames are translucent."""
     colors = scene.colors.copy()
     is_chosen = np.isin(scene.bodies, [*frames])
-    colors[is_chosen, 3] = np.minimum(colors[is_chosen, 3], CONTAINER_OPACITY)
+    colors[is_chosen, 3] = np.minimum(colors[is_chosen, 3], MAX_CONTAINER_OPACITY)
     return replace(scene, colors=colors)
 
 

@@ -18,15 +18,15 @@ from .rendering import Eye, fit_eye, render
 from .viewable_world import ViewableWorld
 
 PANEL_WIDTH = 3.0
-"""Width and height of one picture of several [inch]."""
+"""Width and height of one picture of several [inch]; a larger one shows more detail."""
 SINGLE_SIZE = (6.0, 4.5)
 """Width and height of a single picture [inch]."""
-PIXELS = 120
-"""Pixels per inch that are drawn."""
+PIXELS_PER_INCH = 120
+"""Number of pixels per inch that are drawn; more are sharper, but take longer."""
 MAX_COLUMNS = 4
-"""Largest number of pictures side by side."""
+"""Largest number of pictures side by side; more are in further rows."""
 LABEL_SIZE = 7.0
-"""Size of the font of labels [point]."""
+"""Size of the font of labels [point]; larger ones hide more of the picture."""
 LABEL_COLOR = "0.15"
 LETTER_WIDTH, LINE_HEIGHT = 0.6, 1.3
 """Width of a letter, on average, and height of a line divided by the font size."""
@@ -95,7 +95,7 @@ def film_strip(
     scenes = [drawn_scene(world, drawn) for world in worlds]
     points = np.concatenate([scene.points for scene in scenes])
     floor = min(scene.floor for scene in scenes)
-    shape = (round(PIXELS * size[1]), round(PIXELS * size[0]))
+    shape = (round(PIXELS_PER_INCH * size[1]), round(PIXELS_PER_INCH * size[0]))
     eye = fit_eye(points, view, shape)
     # A container that opened in some pictures only would look like another one.
     hiding = {
@@ -127,7 +127,7 @@ def _draw_labels(
     if not names:
         return
     anchors = np.stack([pixels[name] for name in names])
-    letter = LABEL_SIZE / 72 * PIXELS
+    letter = LABEL_SIZE / 72 * PIXELS_PER_INCH
     sizes = letter * np.array([[LETTER_WIDTH * len(n), LINE_HEIGHT] for n in names])
     spots = spread_labels(anchors, sizes, eye.shape)
     for name, place, spot in zip(names, anchors, spots, strict=True):

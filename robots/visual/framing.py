@@ -12,17 +12,20 @@ from ..world.frame import Frame
 from ..world.palette import body_roots
 
 GROUND_RATIO = 3.0
-"""A body this many times as large as all others together is a ground, not framed."""
+"""Ratio of the size of a body to that of all others together from which it is a ground,
+not framed."""
 MAX_FLATNESS = 0.05
-"""Largest thickness of a floor divided by its shorter side; thicker ones are framed."""
+"""Largest thickness of a floor as a fraction of its shorter side; thicker ones are
+framed, so that less is seen of what stands there."""
 MIN_FLOOR_WIDTH = 2.0
 """Least length of the shorter side of a floor [m]; narrower boards may be tables."""
 MAX_SUNK_DEPTH = 0.03
-"""Depth to which what stands on a floor may reach into it [m]."""
+"""Depth to which what stands on a floor may reach into it [m]; beyond it, the floor is
+framed, too."""
 MIN_SIZE = 0.1
-"""Least size of what is framed [m]."""
-LEVEL = 1 - 1e-6
-"""Least cosine of the inclination of a plane that is a floor."""
+"""Least size of what is framed [m]; around smaller worlds a cube is."""
+MIN_LEVEL_COSINE = 1 - 1e-6
+"""Cosine of the inclination of a plane above which it is a floor [1]."""
 SIGNS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
 
 
@@ -133,7 +136,7 @@ def floor_height(
             if geometry.visual and isinstance(geometry.shape, shapes.Plane):
                 up = (R @ quat_to_matrix(geometry.pose[3:]))[:, 2]
                 height = float((R @ geometry.pose[:3] + pose[:3])[2])
-                if up[2] > LEVEL and height <= lowest + 1e-3:
+                if up[2] > MIN_LEVEL_COSINE and height <= lowest + 1e-3:
                     planes.append(height)
     return max(planes) if len(planes) > 1 else lowest
 

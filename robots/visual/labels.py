@@ -16,7 +16,8 @@ from .visible_shapes import drawn_frames
 SEPARATORS = r"[/_.:-]"
 """Characters that end the first part of a link's name, as a pattern."""
 MAX_SHIFTS = 40
-"""Number of heights that are tried for a label on each side (count)."""
+"""Largest number of heights that are tried for a label on each side; more keep more
+labels apart."""
 
 
 def label_places(

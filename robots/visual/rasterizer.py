@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-CHUNK = 1 << 20
-"""Number of rows or pixels that are filled at once (count), for the sake of memory."""
+CHUNK_SIZE = 1 << 20
+"""Number of rows or pixels that are filled at once; more need more memory."""
 
 
 class Buffer(NamedTuple):
@@ -76,13 +76,13 @@ def _covered_pixels(
     begin = np.clip(np.ceil(corners[..., 1].min(1) - 0.5), 0, height).astype(int)
     end = np.clip(np.ceil(corners[..., 1].max(1) - 0.5), 0, height).astype(int)
     owner, row = _enumerate(begin, end - begin)
-    for first in range(0, len(owner), CHUNK):
-        part, y = owner[first : first + CHUNK], row[first : first + CHUNK]
+    for first in range(0, len(owner), CHUNK_SIZE):
+        part, y = owner[first : first + CHUNK_SIZE], row[first : first + CHUNK_SIZE]
         low, high = _spans(corners[part], y + 0.5)
         left = np.clip(np.ceil(low - 0.5), 0, width).astype(int)
         right = np.clip(np.ceil(high - 0.5), 0, width).astype(int)
         total = np.cumsum(np.maximum(right - left, 0))
-        cuts = np.searchsorted(total, np.arange(CHUNK, total[-1], CHUNK))
+        cuts = np.searchsorted(total, np.arange(CHUNK_SIZE, total[-1], CHUNK_SIZE))
         for rows in np.split(np.arange(len(part)), cuts):
             span, x = _enumerate(left[rows], right[rows] - left[rows])
             yield part[rows][span], x, y[rows][span]

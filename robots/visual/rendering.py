@@ -16,15 +16,17 @@ LIGHT = np.array([0.35, -0.40, 0.85]) / np.linalg.norm([0.35, -0.40, 0.85])
 """Direction to the light."""
 AMBIENT, SKY, DIFFUSE = 0.48, 0.14, 0.46
 """Shares of light: from everywhere, from above, and from the light."""
-OVERSAMPLING = 2
-"""Number of samples along each side of a pixel (count)."""
+SAMPLES_PER_PIXEL_SIDE = 2
+"""Number of samples along each side of a pixel; more make edges smoother, but take
+longer."""
 SHADOW_PIXELS = 900
-"""Width and height of the depth buffer of the light [pixels]."""
-EDGE_SHADE = 0.72
-"""Brightness of edges between bodies."""
+"""Width and height of the depth buffer of the light [pixels]; more make shadows
+sharper."""
+EDGE_BRIGHTNESS_FACTOR = 0.72
+"""Factor of the brightness at edges between bodies; a lower one makes them darker."""
 FLOOR_COLOR, LINE_COLOR = np.full(3, 0.955), np.full(3, 0.80)
-FLOOR_SHADOW = 0.84
-"""Brightness of shadows on the floor."""
+SHADOW_BRIGHTNESS_FACTOR = 0.84
+"""Factor of the brightness in shadows on the floor; a lower one makes them darker."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +85,8 @@ def render(scene: DrawnScene, eye: Eye) -> Float[np.ndarray, "height width 3"]:
     fine = Eye(
         eye.axes,
         eye.centre,
-        eye.scale * OVERSAMPLING,
-        (eye.shape[0] * OVERSAMPLING, eye.shape[1] * OVERSAMPLING),
+        eye.scale * SAMPLES_PER_PIXEL_SIDE,
+        (eye.shape[0] * SAMPLES_PER_PIXEL_SIDE, eye.shape[1] * SAMPLES_PER_PIXEL_SIDE),
     )
     light = _LightMap(scene)
     pixels, depth = fine.project(scene.corners)
@@ -103,7 +105,9 @@ def render(scene: DrawnScene, eye: Eye) -> Float[np.ndarray, "height width 3"]:
         if layer is is_opaque:
             seen_depth = np.where(is_seen, buffer.depth, seen_depth)
     height, width = eye.shape
-    tiles = picture.reshape(height, OVERSAMPLING, width, OVERSAMPLING, 3)
+    tiles = picture.reshape(
+        height, SAMPLES_PER_PIXEL_SIDE, width, SAMPLES_PER_PIXEL_SIDE, 3
+    )
     return np.clip(tiles.mean((1, 3)), 0, 1)
 
 
@@ -159,7 +163,7 @@ def _floor(
         points[..., :2], grid_cell(2 * radius), eye.scale, upward
     )
     lit = light.light(points.reshape(-1, 3)).reshape(eye.shape)[..., None]
-    color = color * (FLOOR_SHADOW + (1 - FLOOR_SHADOW) * lit)
+    color = color * (SHADOW_BRIGHTNESS_FACTOR + (1 - SHADOW_BRIGHTNESS_FACTOR) * lit)
     # A floor that the scene touches must not hide what stands in it.
     return picture + fade * (color - picture), down - 1e-3 / upward
 
@@ -170,7 +174,7 @@ def _grid_lines(
     """Return the coverage of pixels by the lines of a grid, from 0 to 1."""
     nearest = np.abs(points - cell * np.round(points / cell))
     pixels = nearest.min(-1) * scale * np.sqrt(upward)
-    return np.clip(OVERSAMPLING * 0.9 - pixels, 0, 1)[..., None]
+    return np.clip(SAMPLES_PER_PIXEL_SIDE * 0.9 - pixels, 0, 1)[..., None]
 
 
 def _far_to_near(
@@ -205,7 +209,9 @@ def _paint(
     direct = np.clip(normals @ LIGHT, 0, 1)
     lit = light.light(points + 1.5e-3 * normals) * direct
     shade = AMBIENT + SKY * (0.5 + 0.5 * normals[:, 2]) + DIFFUSE * lit
-    shade *= np.where(_edges(buffer, scene.bodies[index])[is_seen], EDGE_SHADE, 1)
+    shade *= np.where(
+        _edges(buffer, scene.bodies[index])[is_seen], EDGE_BRIGHTNESS_FACTOR, 1
+    )
     color = scene.colors[triangle, :3] * shade[:, None]
     opacity = scene.colors[triangle, 3:]
     picture[is_seen] += opacity * (color - picture[is_seen])

@@ -11,14 +11,14 @@ from ..geometry.tessellation import polygons
 from ..kinematics.transforms import quat_to_matrix
 from ..world.frame import Geometry
 
-SEGMENTS = 36
-"""Number of triangles about the axis of a round shape (count)."""
+NUM_SEGMENTS = 36
+"""Number of triangles about the axis of a round shape; more make it smoother."""
 CREASE = np.cos(np.deg2rad(40))
 """Cosine of the angle between faces above which their common edge is sharp."""
 MIN_POINT_RADIUS = 0.002
-"""Radius at which points without one are drawn [m]."""
+"""Least radius at which points are drawn [m], so that those without one are seen."""
 MAX_SHARED = 48
-"""Largest number of faces about a vertex that are averaged (count)."""
+"""Largest number of faces about a vertex that are averaged; more take longer."""
 
 
 class Triangles(NamedTuple):
@@ -51,7 +51,10 @@ def shape_triangles(geometry: Geometry) -> Triangles:
             corners = _octahedron_corners() * max(radius, MIN_POINT_RADIUS)
             local = (points[:, None, None] + corners).reshape(-1, 3, 3)
         case _:
-            local, pose = _fans(polygons(geometry.shape, geometry.pose, SEGMENTS)), None
+            local, pose = (
+                _fans(polygons(geometry.shape, geometry.pose, NUM_SEGMENTS)),
+                None,
+            )
     corners = np.asarray(local, float)
     if pose is not None:
         corners = corners @ quat_to_matrix(pose[3:]).T + pose[:3]

@@ -40,7 +40,7 @@ POSE_LAYOUT = "(px, py, pz, w, x, y, z)"
 QUATERNION_LAYOUT = "(w, x, y, z)"
 MAX_EXCESS = 1e-6
 """Largest excess of a value over a joint's limits that counts as none [m or rad]: files
-round their numbers."""
+round their numbers. A larger one is refused."""
 
 
 OTHER_WORDS = {
@@ -68,7 +68,8 @@ ARGUMENTS = tuple(
     " contact mass parent".split()
 )
 MAX_QUATERNION = 10.0
-"""Length of a quaternion up to which it is made a unit one; larger ones are angles."""
+"""Largest length of a quaternion that is made a unit one [1]; longer ones are taken for
+angles, and refused."""
 
 
 def parse_name(name: str) -> str:

@@ -4,7 +4,7 @@ from ..validation import number
 from .frame import Frame
 
 DEFAULT_FRICTION = 0.5
-"""Coulomb friction coefficient of frames without one (1); a larger one lets contact
+"""Coulomb friction coefficient of frames without one [1]; a larger one lets contact
 forces lean farther from the normal."""
 
 

@@ -12,11 +12,8 @@ import numpy as np
 
 from ..errors import ConfigError
 from ..kinematics.joint_types import (
-    Axis,
-    JointNode,
     joint_transform,
     joint_type,
-    resolve_axis,
 )
 from ..kinematics.transforms import (
     IDENTITY,
@@ -28,7 +25,16 @@ from ..kinematics.transforms import (
 )
 from ..kinematics.tree import KinematicTree
 from .frame import Frame, Joint
-from .mimic_joints import MimicRelation, motion_value, resolve_mimics
+from .kinematics_nodes import (
+    ScalarMotion,
+    TreeNode,
+    build_node,
+    elementary_dofs,
+    pad_slides,
+    pure_quaternions,
+    sort_by_level,
+)
+from .mimic_joints import motion_value, resolve_mimics
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,40 +83,6 @@ def topological_order(frames: Sequence[Frame]) -> list[int]:
     return order
 
 
-class _ScalarMotion(NamedTuple):
-    """A motion along or about `axis` by multiplier · q[coordinate] + offset."""
-
-    coordinate: int
-    multiplier: float
-    offset: float
-    axis: np.ndarray
-
-
-class _ElementaryDof(NamedTuple):
-    """One elementary degree of freedom."""
-
-    node: int
-    turn: bool
-    column: int
-    multiplier: float
-    axis: np.ndarray
-
-
-class _TreeNode(NamedTuple):
-    """A moving body with its motion relative to the parent node."""
-
-    parent: int
-    level: int
-    pose: np.ndarray
-    """Constant pose (7,) of its origin in the parent node."""
-    slides: tuple[_ScalarMotion, ...]
-    turn: _ScalarMotion | None
-    ball: int | None
-    """First of the four quaternion coordinates in q."""
-    columns: tuple[int, ...]
-    """Tangent columns: those of the slides, then those of the rotation or the ball."""
-
-
 class _FrameMount(NamedTuple):
     """The node that a frame is attached to, and the frame's pose in it."""
 
@@ -153,7 +125,7 @@ def build_kinematics(
             nq += joint.dim
 
     columns, column_coordinate, balls = _tangent_columns(frames, slots)
-    nodes: list[_TreeNode] = []
+    nodes: list[TreeNode] = []
     mounts: dict[int, _FrameMount] = {}
     for i in topological_order(frames):
         frame = frames[i]
@@ -167,7 +139,7 @@ def build_kinematics(
             for spec in joint_type(mover.type).nodes:
                 first, tangent = start[relation.source], columns[relation.source]
                 level = 0 if node < 0 else nodes[node].level + 1
-                body = _build_node(
+                body = build_node(
                     parent=node,
                     level=level,
                     pose=pose,
@@ -250,93 +222,19 @@ def _tangent_columns(
     return columns, column_coordinate, balls
 
 
-def _build_node(
-    parent: int,
-    level: int,
-    pose: np.ndarray,
-    spec: JointNode,
-    joint: Joint,
-    relation: MimicRelation,
-    start: int,
-    columns: Mapping[int, int],
-) -> _TreeNode:
-    multiplier, offset = (
-        relation.scale * relation.multiplier,
-        relation.scale * relation.offset,
-    )
-
-    def scalar_motion(k: int, axis: Axis) -> _ScalarMotion:
-        return _ScalarMotion(
-            start + k, multiplier, offset, resolve_axis(axis, joint.axis)
-        )
-
-    slides = tuple(scalar_motion(k, axis) for k, axis in spec.translations)
-    used = [columns[k] for k, _ in spec.translations]
-    turn, ball = None, None
-    if spec.rotation is not None:
-        turn = scalar_motion(*spec.rotation)
-        used.append(columns[spec.rotation[0]])
-    if spec.ball is not None:
-        if relation.multiplier != 1 or relation.offset != 0:
-            raise ConfigError(
-                f"Joint {joint.name!r} ({joint.type}) mimics a quaternion joint"
-                f" with multiplier {relation.multiplier} and offset {relation.offset};"
-                " only multiplier 1 and offset 0 make sense there."
-            )
-        ball = start + spec.ball
-        used += [columns[spec.ball] + i for i in range(3)]
-    return _TreeNode(parent, level, pose, slides, turn, ball, tuple(used))
-
-
-def _sort_by_level(
-    nodes: Sequence[_TreeNode],
-) -> tuple[list[_TreeNode], dict[int, int]]:
-    """Return nodes by level, and the new index of each; the world stays -1."""
-    order = sorted(range(len(nodes)), key=lambda i: nodes[i].level)
-    rank = {old: new for new, old in enumerate(order)} | {-1: -1}
-    return [nodes[i] for i in order], rank
-
-
-def _elementary_dofs(rows: Sequence[_TreeNode]) -> list[_ElementaryDof]:
-    """Return the dofs: one for each column in order, then those of mimic joints."""
-    dofs: list[_ElementaryDof] = []
-    for i, row in enumerate(rows):
-        columns = iter(row.columns)
-        for slide in row.slides:
-            dofs.append(
-                _ElementaryDof(i, False, next(columns), slide.multiplier, slide.axis)
-            )
-        if row.turn is not None:
-            dofs.append(
-                _ElementaryDof(
-                    i, True, next(columns), row.turn.multiplier, row.turn.axis
-                )
-            )
-        if row.ball is not None:
-            dofs += [_ElementaryDof(i, True, next(columns), 1.0, a) for a in np.eye(3)]
-    dofs.sort(key=lambda dof: dof.column)
-    led_columns: set[int] = set()
-    leaders: list[_ElementaryDof] = []
-    followers: list[_ElementaryDof] = []
-    for dof in dofs:
-        (followers if dof.column in led_columns else leaders).append(dof)
-        led_columns.add(dof.column)
-    return leaders + followers
-
-
 def _build_tree(
-    nodes: Sequence[_TreeNode],
+    nodes: Sequence[TreeNode],
     column_coordinate: Sequence[int],
     balls: Sequence[tuple[int, int]],
 ) -> KinematicTree:
-    rows, rank = _sort_by_level(nodes)
+    rows, rank = sort_by_level(nodes)
     nv = len(column_coordinate)
     nq = nv + len(balls)
     level = np.array([r.level for r in rows], int)
     edges = np.searchsorted(level, np.arange(level.max(initial=-1) + 2)).tolist()
     slides = [i for i, r in enumerate(rows) if r.slides]
     ball_nodes = [i for i, r in enumerate(rows) if r.ball is not None]
-    dofs = _elementary_dofs(rows)
+    dofs = elementary_dofs(rows)
     return KinematicTree(
         nq=nq,
         nv=nv,
@@ -349,7 +247,7 @@ def _build_tree(
         ball_coordinate=tuple(r.ball for r in rows if r.ball is not None),
         slide_nodes=tuple(slides),
         slide_coordinates=tuple(
-            tuple(s.coordinate for s in _pad_slides(rows[i], nq)) for i in slides
+            tuple(s.coordinate for s in pad_slides(rows[i], nq)) for i in slides
         ),
         dof_nodes=tuple(d.node for d in dofs),
         dof_is_rotation=tuple(d.turn for d in dofs),
@@ -361,14 +259,14 @@ def _build_tree(
 
 
 def _build_data(
-    tree: KinematicTree, nodes: Sequence[_TreeNode], mounted: Sequence[_FrameMount]
+    tree: KinematicTree, nodes: Sequence[TreeNode], mounted: Sequence[_FrameMount]
 ) -> dict[str, np.ndarray]:
     """Return the data arrays of `Kinematics`, in the axes of parent nodes."""
-    rows, rank = _sort_by_level(nodes)
+    rows, rank = sort_by_level(nodes)
     origins = _stack([r.pose for r in rows], (7,))
     p, quats = origins[:, :3], origins[:, 3:]
     R = quat_to_matrix(quats)
-    turns = [r.turn or _ScalarMotion(0, 0.0, 0.0, np.zeros(3)) for r in rows]
+    turns = [r.turn or ScalarMotion(0, 0.0, 0.0, np.zeros(3)) for r in rows]
     axis = _stack([t.axis for t in turns], (3,))
     # Rodrigues' formula: R(θ) = a aᵀ + cos θ (1 - a aᵀ) + sin θ [a]×. Nodes without a
     # rotation have a = 0 and θ = 0, which gives the identity.
@@ -378,16 +276,16 @@ def _build_data(
     offsets = np.array([mount.pose for mount in mounts])
     frame_nodes = [rank[mount.node] % (len(rows) + 1) for mount in mounts]
     slide_nodes, ball_nodes = tree.indices.slide_nodes, np.array(tree.ball_nodes, int)
-    slides = [_pad_slides(rows[i], tree.nq) for i in slide_nodes]
+    slides = [pad_slides(rows[i], tree.nq) for i in slide_nodes]
     slide_axis = _stack([[s.axis for s in three] for three in slides], (3, 3))
-    dofs = _elementary_dofs(rows)
+    dofs = elementary_dofs(rows)
     dof_axis = _stack([d.axis for d in dofs], (3,))
     in_parent = rotate(R[tree.indices.dof_nodes], dof_axis)
     return dict(
         node_p=p,
         rotation_basis=np.stack([R @ along, R @ (np.eye(3) - along), R @ skew(axis)]),
         rotation_quat_basis=np.stack(
-            [quats, quat_multiply(quats, _pure_quaternions(axis))]
+            [quats, quat_multiply(quats, pure_quaternions(axis))]
         ),
         angle_multiplier=_stack([t.multiplier for t in turns], ()),
         angle_offset=_stack([t.offset for t in turns], ()),
@@ -403,17 +301,6 @@ def _build_data(
         frame_p=offsets[:, :3],
         frame_quat=offsets[:, 3:],
     )
-
-
-def _pad_slides(row: _TreeNode, nq: int) -> list[_ScalarMotion]:
-    """Return the slides of a node, padded to three."""
-    padding = _ScalarMotion(nq, 0.0, 0.0, np.zeros(3))
-    return [*row.slides, padding, padding, padding][:3]
-
-
-def _pure_quaternions(v: np.ndarray) -> np.ndarray:
-    """Return vectors as quaternions without a real part."""
-    return np.concatenate([np.zeros_like(v[:, :1]), v], -1)
 
 
 def _stack(rows: list, shape: tuple[int, ...]) -> np.ndarray:

@@ -106,7 +106,8 @@ def followers_by_leader(
 RATES = ("velocity", "acceleration", "jerk")
 """Attributes of a joint that bound derivatives of its coordinates by time, in order."""
 MIN_RANGE = 1e-9
-"""Range that bounds together must leave a joint [rad or m]."""
+"""Least range that bounds together must leave a joint [rad or m]; with less they
+contradict each other."""
 
 
 def bounds_of_leader(

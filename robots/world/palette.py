@@ -33,7 +33,8 @@ FIXED_COLORS: tuple[Color, ...] = (
 ROBOT_COLOR: Color = (0.78, 0.80, 0.83, 1.0)
 """Colour of all links of a robot."""
 MIN_ROBOT_JOINTS = 3
-"""Least number of joints between links with which a body counts as a robot (count)."""
+"""Least number of joints between links with which a body counts as a robot; with fewer
+it is coloured as an object."""
 
 
 def body_roots(frames: Sequence[Frame]) -> list[int]:

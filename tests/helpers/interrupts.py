@@ -15,7 +15,7 @@ def ctrl_c():
 def make_rounds_short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make short solves take many rounds, of few lanes by one worker."""
     monkeypatch.setattr(interruptible, "MAX_UNINTERRUPTED_VARIABLES", 1)
-    monkeypatch.setattr(interruptible, "FIRST_ROUND_WORK", 1)
+    monkeypatch.setattr(interruptible, "FIRST_ROUND_VARIABLE_ITERATIONS", 1)
     monkeypatch.setattr(interruptible, "MIN_ROUND_SECONDS", 0.0)
     monkeypatch.setattr(multistart, "MIN_ROUND_SECONDS", 0.0)
     monkeypatch.setattr(multistart, "MAX_VARIABLES_PER_CALL", 12)

@@ -5,7 +5,7 @@ import pytest
 
 from posewise.compilation.threads import count_cores
 from posewise.solvers import Result, Status
-from posewise.solvers.lane_schedule import IDLE_LANE, LaneSchedule, StartQueue
+from posewise.solvers.lane_schedule import IDLE_INDEX, LaneSchedule, StartQueue
 from posewise.solvers.workers import run_workers
 
 RUNNING, GOOD, BAD = Status.INTERRUPTED, Status.CONVERGED, Status.INFEASIBLE
@@ -26,7 +26,7 @@ def schedule_of(problem_index, max_solutions=None, workers=1, lanes=2):
 
 
 def order(queue):
-    starts = iter(queue.next_start, IDLE_LANE)
+    starts = iter(queue.next_start, IDLE_INDEX)
     return list(starts)
 
 
@@ -72,10 +72,10 @@ def test_lanes_are_refilled_as_starts_end():
         ([0, 1], [True, True]),
         ([0, 2], [False, True]),
         ([0, 3], [False, True]),
-        ([4, IDLE_LANE], [True, False]),
+        ([4, IDLE_INDEX], [True, False]),
     ]
     starts, _ = schedule.refill(0)
-    assert (starts == IDLE_LANE).all()
+    assert (starts == IDLE_INDEX).all()
     ended, which = schedule.needed_results()
     assert which.tolist() == [0, 1, 2, 3, 4]
     assert ended.status.tolist() == [GOOD, GOOD, BAD, GOOD, GOOD]
@@ -88,7 +88,7 @@ def test_a_lane_gives_up_a_start_that_is_not_needed():
     assert starts.tolist() == [0, 3, 1]
     schedule.record(0, results([GOOD, RUNNING, RUNNING]))
     starts, is_fresh = schedule.refill(0)
-    assert starts.tolist() == [IDLE_LANE, 3, IDLE_LANE]
+    assert starts.tolist() == [IDLE_INDEX, 3, IDLE_INDEX]
     assert not is_fresh.any()
     schedule.record(0, results([RUNNING, GOOD, RUNNING]))
     _, which = schedule.needed_results()

@@ -63,7 +63,7 @@ def test_an_interrupted_solve_is_where_it_had_come(method):
 def test_rounds_change_nothing(monkeypatch):
     listen, heard = after(0, ctrl_c)
     many = path().solve(progress=listen)
-    monkeypatch.setattr(interruptible, "FIRST_ROUND_WORK", 1 << 20)
+    monkeypatch.setattr(interruptible, "FIRST_ROUND_VARIABLE_ITERATIONS", 1 << 20)
     one = path().solve()
     assert len(heard) == many.iterations - 1 > 3  # round by round
     assert (many.iterations, many.status) == (one.iterations, Status.CONVERGED)

@@ -18,14 +18,18 @@ from .measures import outside, volume
 from .surface import PosedShape, Surface
 
 MODEL_SAMPLES = 3000
-"""Points of the shapes whose distance from the surface is measured (count)."""
+"""Number of points of the shapes whose distance from the surface is measured. More find
+larger distances, but take longer."""
 SURFACE_SAMPLES = 20000
-"""Points of the mesh to which the nearest one is searched (count)."""
-NEAREST_TRIANGLES = 8
-"""Triangles, those of the nearest points, to which the distance is exact (count)."""
+"""Number of points of the mesh to which the nearest one is searched. More find the
+nearest triangles more surely, but take longer."""
+NUM_NEAREST_TRIANGLES = 8
+"""Number of triangles, those of the nearest points, to which the distance is exact.
+With fewer, the nearest triangle of all may not be among them."""
 
-JUST_OUTSIDE = 1e-6
-"""Distance from a shape, as a fraction of its size, at which there may be others."""
+OUTSIDE_OFFSET = 1e-6
+"""Distance from a shape, as a fraction of its size, at which there may be others. A
+larger one takes narrow gaps between shapes for none."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +116,7 @@ def _boundary(posed: Sequence[PosedShape]) -> Float[np.ndarray, "n 3"]:
         # rules out faces that two shapes share.
         normals = _outward_normals(triangles)
         size = float(np.ptp(samples, axis=0).max())
-        just_outside = samples + JUST_OUTSIDE * size * normals[owner]
+        just_outside = samples + OUTSIDE_OFFSET * size * normals[owner]
         is_free = np.ones(len(samples), bool)
         for other in [*posed[:k], *posed[k + 1 :]]:
             is_free &= outside(other, just_outside) > 0
@@ -166,7 +170,7 @@ def distances_beyond(
     triangles = surface.vertices[surface.faces]
     samples, owner = _samples(triangles, SURFACE_SAMPLES)
     points = _boundary(fitted)
-    nearest = cKDTree(samples).query(points, NEAREST_TRIANGLES)[1]
+    nearest = cKDTree(samples).query(points, NUM_NEAREST_TRIANGLES)[1]
     best = np.full(len(points), np.inf)
     for column in nearest.T:
         closest = closest_point(triangles[owner[column]], points)

@@ -12,9 +12,11 @@ from ..hulls import hull_planes, volume_and_centroid
 from .surface import PosedShape
 
 GRID_POINTS = 32000
-"""Points of the grid on which the volume of overlapping shapes is measured (count)."""
+"""Number of points of the grid on which the volume of overlapping shapes is measured.
+More measure it better, but take longer."""
 DIRECTION_COUNT = 1000
-"""Directions in which shapes are compared (count): about 6 degrees between two."""
+"""Number of directions in which shapes are compared: about 6 degrees between two. More
+compare them better, but take longer."""
 
 
 def support(

@@ -23,16 +23,19 @@ PrimitiveKind: TypeAlias = Literal["capsules", "spheres", "boxes", "hulls"]
 """Shapes that `Config.fit_collisions` puts in place of meshes."""
 TARGET_VOLUME_RATIO = 1.5
 """Volume of the shapes, as a multiple of the hull's, that is good enough without a
-tolerance."""
+tolerance. A smaller one gives more shapes."""
 MIN_GAIN = 0.02
-"""Decrease of the volume, as a fraction, that makes a cut worth its shapes."""
+"""Decrease of the volume, as a fraction, that makes a cut worth its shapes. A larger
+one gives fewer shapes."""
 SEARCH_GRID_POINTS = 4000
-"""Points of the grid on which cuts are compared (count)."""
+"""Number of points of the grid on which cuts are compared. More compare them better,
+but take longer."""
 VARIANCE_TOLERANCE = 1e-6
 """Difference of variances, as a fraction of their sum, below which they count as
 equal."""
 HULL_VERTICES = 32
-"""Largest number of vertices of a fitted hull (count)."""
+"""Largest number of vertices of a fitted hull. More fit more closely, but make
+distances slower."""
 
 
 @dataclass(frozen=True)

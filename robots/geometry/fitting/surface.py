@@ -15,9 +15,11 @@ CONTAINMENT_MARGIN = 1e-9
 
 
 MAX_COARSE_FACES = 1500
-"""Triangles of a surface that is not made coarse (count)."""
+"""Largest number of triangles of a surface that is not made coarse. Larger ones take
+longer to fit."""
 GRID_CELLS = 20
-"""Cells of the grid of coarse surfaces along the longest side (count)."""
+"""Number of cells of the grid of coarse surfaces along the longest side. More keep
+smaller details."""
 
 
 class PosedShape(NamedTuple):

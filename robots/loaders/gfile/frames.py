@@ -17,8 +17,8 @@ from .poses import read_pose
 from .shapes import ShapeDraft, read_shape
 
 MAX_POSE_STEPS = 20_000
-"""Products of poses that place frames given in the world (count), which bounds the
-time for hostile files."""
+"""Largest number of products of poses that place frames given in the world; more are
+refused, which bounds the time for hostile files."""
 
 
 @dataclass(eq=False)

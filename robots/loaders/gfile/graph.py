@@ -21,15 +21,15 @@ from .yaml_syntax import parse_yml
 YAML_SUFFIXES = (".yml", ".yaml")
 GRAPH_SUFFIXES = (".g", *YAML_SUFFIXES)
 MAX_FILE_BYTES = 4_000_000
-"""Size of the largest file that is read [bytes]."""
+"""Size of the largest file that is read [bytes]; larger ones are refused."""
 MAX_FILES = 500
-"""Files that are read for one model (count)."""
+"""Largest number of files that are read for one model; more are refused."""
 MAX_INCLUDE_DEPTH = 20
 """Depth of includes within includes (count)."""
 MAX_PREFIX_LENGTH = 100
-"""Length of a prefix (characters)."""
+"""Largest length of a prefix [characters]; longer ones are refused."""
 MAX_SCANNED_NODES = 20_000_000
-"""Nodes that deletions may scan in all (count)."""
+"""Largest number of nodes that deletions may scan in all; more are refused."""
 
 _PARENTS = re.compile(r"\(([^()]*)\)")
 

@@ -15,7 +15,7 @@ from ...validation import MAX_NUMBER, is_bounded
 from .nodes import Attributes, describe
 
 MAX_TEXT_LENGTH = 5000
-"""Length of a pose written as text (characters)."""
+"""Largest length of a pose written as text [characters]; longer ones are refused."""
 
 _COUNTS = {"t": 3, "q": 4, "r": 4, "d": 4, "E": 3, "p": 7}
 _SKIPPED = re.compile(r"[ \t\r\n<]*")

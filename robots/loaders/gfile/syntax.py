@@ -17,7 +17,8 @@ from .nodes import FileReference, GraphNode, NodeGraph, NodeNames, SourceLocatio
 MAX_DEPTH = 30
 """Depth of braces within braces (count)."""
 MAX_NODES = 100_000
-"""Frames and attributes of a model, including those of edits and copies (count)."""
+"""Largest number of frames and attributes of a model, including those of edits and
+copies; more are refused."""
 
 _BETWEEN = re.compile(r"(?:[ \t\r\n,;]++|#[^\n]*+)*+")
 _BLANKS = re.compile(r"[ \t]*")

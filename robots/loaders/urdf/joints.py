@@ -20,8 +20,8 @@ URDF_JOINT_TYPES = (
     "planar",
 )
 UNLIMITED_BOUND = 1e9
-"""Size from which a limit counts as none, because URDF requires limits of revolute and
-prismatic joints."""
+"""Size from which a limit counts as none [m, rad, N, …], because URDF requires limits
+of revolute and prismatic joints."""
 
 
 def read_joint(

@@ -168,7 +168,7 @@ def world_srdf(
 
     disabled = links(collision_filter.reasons)
     # A reader of the robot ignores links that a joint connects, unless told otherwise.
-    neighbours = adjacent_pairs(tree, collision_filter.held)
+    neighbours = adjacent_pairs(tree, collision_filter.attached)
     enabled = links(neighbours - collision_filter.reasons.keys())
     joints = {f.joint.name: f.joint.type for f in tree.frames if f.joint}
     written = []

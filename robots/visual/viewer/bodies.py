@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from viser import SceneApi
 
 GROUND_SIZE = 20.0
-"""Edge of the square that represents a half-space [m]."""
+"""Edge of the square that represents a half-space [m]; nothing is drawn beyond it."""
 MIN_POINT_SIZE = 0.004
-"""Diameter at which points without a radius are drawn [m]."""
+"""Least diameter at which points are drawn [m], so that those without a radius are
+seen."""
 
 
 def draw_geometry(

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from viser import ViserServer
 
 CURVE_COLOR, MARK_COLOR = "rgb(70, 130, 220)", "rgb(220, 40, 40)"
-ASPECT = 1.6
-"""Width of the plot divided by its height."""
+ASPECT_RATIO = 1.6
+"""Ratio of the plot's width to its height; a larger one makes it lower."""
 
 
 class NearestPair(NamedTuple):
@@ -51,7 +51,7 @@ class ClearanceCurve:
             title="clearance [mm] over time [s]",
             scales=dict(x=dict(time=False)),
             legend=dict(show=False),
-            aspect=ASPECT,
+            aspect=ASPECT_RATIO,
         )
 
     def mark(self, t: int) -> None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from viser import ViserServer
 
 GIZMO_SIZE = 0.15
-"""Length of the arrows [m]."""
+"""Length of the arrows [m]; longer ones hide more."""
 
 
 class Gizmo:

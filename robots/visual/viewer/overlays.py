@@ -35,9 +35,10 @@ ROOM_COLORS = (
 )
 COLLISION_COLOR = (0.95, 0.45, 0.15, 0.45)
 LINE_WIDTH = 0.003
-"""Width of lines [m]."""
+"""Width of lines [m]; more hides more of what is behind them."""
 MAX_SIGHT_DEPTH = 0.6
-"""Depth up to which the view cones of cameras are drawn [m]."""
+"""Depth up to which the view cones of cameras are drawn [m]; more hides more of the
+world."""
 
 
 @dataclass(frozen=True)

@@ -18,15 +18,16 @@ if TYPE_CHECKING:
     from viser import ViserServer
 
 AXES_LENGTH = 0.08
-"""Length of the axes of a frame [m]."""
+"""Length of the axes of a frame [m]; longer ones hide more of the world."""
 FIELD_OF_VIEW = np.deg2rad(45)
 """Vertical angle of the camera [rad]."""
 VIEW_DIRECTION = np.array([0.57, -0.82, 0.55])
 """Direction from what is shown to the first camera."""
 FILLED, ASPECT = 0.8, 1.2
 """Share of the page's height that is filled, and of width to height of its middle."""
-BRIGHTNESS = 0.8
-"""Factor of colours that bodies get: the lights of the page are bright."""
+BRIGHTNESS_FACTOR = 0.8
+"""Factor of colours that bodies get, because the lights of the page are bright; larger
+ones fade colours."""
 AXES_STYLE: dict[str, Any] = dict(axes_length=AXES_LENGTH, axes_radius=AXES_LENGTH / 25)
 
 
@@ -91,7 +92,7 @@ class FrameScene:
 
 def _dimmed(color: RGBA) -> RGBA:
     """Return a colour that stays one under the lights of the page."""
-    return (*(BRIGHTNESS * c for c in color[:3]), 1.0)
+    return (*(BRIGHTNESS_FACTOR * c for c in color[:3]), 1.0)
 
 
 def fit_camera(

@@ -9,7 +9,7 @@ from helpers.stable_scenes import boxes
 
 import posewise as pw
 from posewise.logic import rostok
-from posewise.robots.simulation.model import TIMESTEP
+from posewise.robots.simulation.model import TIME_STEP
 
 pytest.importorskip("mujoco")
 
@@ -130,7 +130,7 @@ def test_forces_are_those_of_statics(runs):
 def test_momentum_changes_by_the_forces_of_each_step(runs, name):
     """So that the pull acts from the step after the grasp on, and forces have signs."""
     trace, grasp = runs[name].trace, runs[name].events[4]
-    gain = MASS * np.diff(trace.obj_vel, axis=0) / TIMESTEP
+    gain = MASS * np.diff(trace.obj_vel, axis=0) / TIME_STEP
     for k in range(1, trace.n_steps + 1):
         total = sum(loads(trace, b, k) for b in ("left", "right", "floor"))
         pull = RUNS[name][0] if k > grasp.step_n + 1 else 0.0

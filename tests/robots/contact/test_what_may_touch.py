@@ -234,7 +234,7 @@ def test_a_mug_on_a_tray():
     C.attach("tray", "mug")
     C.remove("tray")
     assert "mug" not in C.frame_names
-    assert C.collision_filter.held == {}
+    assert C.collision_filter.attached == {}
 
 
 def test_an_object_on_a_hand_is_held():

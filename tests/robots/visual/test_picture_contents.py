@@ -5,7 +5,7 @@ import pytest
 
 import posewise as pw
 from posewise.robots.geometry.local_bounds import local_bounds
-from posewise.robots.visual.containers import CONTAINER_OPACITY, hiding_frames
+from posewise.robots.visual.containers import MAX_CONTAINER_OPACITY, hiding_frames
 from posewise.robots.visual.drawn_scene import drawn_scene
 from posewise.robots.visual.framing import framed_points
 from posewise.robots.visual.labels import label_places, spread_labels
@@ -130,7 +130,7 @@ def test_what_is_in_a_container_is_seen_in_its_picture():
     (image,) = C.picture(view=(0, 180)).axes[0].get_images()
     picture = np.asarray(image.get_array())
     red, _, blue = picture[picture.shape[0] // 2, picture.shape[1] // 2]
-    assert red > blue > 0.5 * CONTAINER_OPACITY
+    assert red > blue > 0.5 * MAX_CONTAINER_OPACITY
 
 
 def test_labels_of_robots():
