@@ -111,6 +111,31 @@ def test_folders_are_small():
     assert count <= 30, folder
 
 
+@pytest.mark.parametrize(
+    ("kind", "limit", "exceptions"),
+    [
+        # the table of symbols is one table
+        (ast.Module, 350, ("features/table.py",)),
+        (ast.FunctionDef, 75, ()),
+    ],
+)
+@pytest.mark.long
+def test_modules_and_functions_are_short(kind, limit, exceptions):
+    long = [
+        f"{name} {size}"
+        for size, name in house.longest(kind)
+        if size > limit and not name.startswith(exceptions)
+    ]
+    assert long == []
+
+
+def test_lines_of_code_are_counted_without_docstrings():
+    code = (
+        '"""Doc."""\n\n\ndef f(\n    x,\n):\n    """Doc."""\n    # why\n    return x\n'
+    )
+    assert house.code_lines(ast.parse(code)) == 4
+
+
 def test_tests_of_a_room_are_in_its_folder():
     for floor in (*house.RANK, "face"):
         source = ROOT / ("posewise" if floor == "face" else floor)

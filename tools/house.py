@@ -248,6 +248,34 @@ def modules_per_folder() -> Counter[str]:
     return Counter(str(f.parent.relative_to(ROOT)) for f in files)
 
 
+def code_lines(tree: ast.AST) -> int:
+    """The number of lines of statements, without docstrings, comments and blank ones.
+
+    Args:
+        tree: a module, a class or a function.
+    """
+    lines: set[int] = set()
+    for node in ast.walk(tree):
+        is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if isinstance(node, ast.stmt) and not is_text:
+            # A block has its own statements, which are counted by themselves.
+            body: list[ast.stmt] = getattr(node, "body", [])
+            end = body[0].lineno - 1 if body else node.end_lineno
+            lines |= {*range(node.lineno, (end or node.lineno) + 1), node.lineno}
+    return len(lines)
+
+
+def longest(kind: type[ast.AST]) -> list[tuple[int, str]]:
+    """The modules (`ast.Module`) or functions of the package, the longest first."""
+    sizes = [
+        (code_lines(node), f"{file.relative_to(ROOT)}:{getattr(node, 'name', '')}")
+        for file in product_files()
+        for node in ast.walk(parse(file))
+        if isinstance(node, kind)
+    ]
+    return sorted(sizes, reverse=True)
+
+
 def comment_share(folder: str) -> float:
     """The share of a folder's lines that are comments."""
     lines = [
@@ -323,6 +351,10 @@ def main() -> None:
     print(*(f"    {n} in {place}" for place, n in places.most_common()), sep="\n")
     folder, most = modules_per_folder().most_common(1)[0]
     print("most modules in a folder:", most, folder)
+    print(f"lines of code: {sum(n for n, _ in longest(ast.Module)):,}")
+    for kind in (ast.Module, ast.FunctionDef):
+        most, name = longest(kind)[0]
+        print(f"longest {kind.__name__}:", most, name)
     print("odd docstrings:", len(odd_docstrings()))
     for name in COMMENTED:
         print(f"comment lines in {name}: {100 * comment_share(name):.1f} %")

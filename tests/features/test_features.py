@@ -235,12 +235,12 @@ def test_jacobian_equals_autodiff_and_differences(symbol):
         y, J = f.eval(C, q, tau=0.5)
         phi = f.function(C, tau=0.5)
         # values and derivatives by one program: compiling is what takes time here
-        both = jax.jit(lambda x, phi=phi: (phi(x), jax.jacfwd(phi)(x)))
-        value, forward = map(np.asarray, both(q))
+        linearize = jax.jit(lambda x, phi=phi: (phi(x), jax.jacfwd(phi)(x)))
+        value, forward = map(np.asarray, linearize(q))
         np.testing.assert_allclose(value, y, atol=1e-10)
         size = 1 + np.abs(forward).max(initial=0)
         np.testing.assert_allclose(J / size, forward / size, atol=1e-11)
-        plain = central_differences(lambda x, both=both: np.asarray(both(x)[0]), q)
+        plain = central_differences(lambda x, linearize=linearize: np.asarray(linearize(x)[0]), q)
         plain = plain.reshape(forward.shape)
         np.testing.assert_allclose(forward / size, plain / size, atol=3e-7)
 
