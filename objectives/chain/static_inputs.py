@@ -1,4 +1,4 @@
-"""What residuals read that is the same for all paths: slices and frames."""
+"""Inputs of residuals that are the same for all paths: slices and frames."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple

@@ -156,7 +156,7 @@ def solve_placement(
 
 
 class _StartHints(NamedTuple):
-    """What constraints add to a world, and how they improve starts."""
+    """Witnesses that constraints add to a world, and improvements of its starts."""
 
     witnesses: Witnesses
     improve_poses: list[ImproveStarts]

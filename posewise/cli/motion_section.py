@@ -17,10 +17,11 @@ MOTION_KEYS = ("robot", "steps")
 
 
 class StepKind(NamedTuple):
-    """How a step is written, whose own key names the object or the predicate."""
+    """Type of a step, and its keys."""
 
     step: Callable[..., motion.Step]
     other_keys: tuple[str, ...] = ()
+    """Those beside the first one, which names the object or the predicate."""
 
 
 STEP_KINDS = {
