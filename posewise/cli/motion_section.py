@@ -21,7 +21,7 @@ class StepKind(NamedTuple):
 
     step: Callable[..., motion.Step]
     other_keys: tuple[str, ...] = ()
-    """Those beside the first one, which names the object or the predicate."""
+    """Further keys; the first one names the object or the predicate."""
 
 
 STEP_KINDS = {
