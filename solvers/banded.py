@@ -34,9 +34,7 @@ def solve_banded(
         part = jnp.swapaxes(blocks[d:], 1, 2) if d < len(bands) else blocks
         upper = jax.lax.dynamic_update_slice(upper, part, (0, 0, d * n))
 
-    def forward(
-        carried: jax.Array, slice_rows: jax.Array
-    ) -> tuple[jax.Array, jax.Array]:
+    def forward(carried: jax.Array, row: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Eliminate a slice, and return its Schur complement for later slices.
 
         The carry (width, width + m) is what earlier slices add to the rows of the next
@@ -44,7 +42,7 @@ def solve_banded(
         """
         no_coupling = jnp.zeros((n, n), rhs.dtype)
         added = [carried[:n, :width], no_coupling, carried[:n, width:]]
-        rows = slice_rows + jnp.concatenate(added, 1) if width else slice_rows
+        rows = row + jnp.concatenate(added, 1) if width else row
         solved, product = _eliminate_slice(rows, width)
         # The carry moves on by one slice.
         shifted = jnp.zeros_like(carried)

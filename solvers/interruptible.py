@@ -151,6 +151,7 @@ def solve_interruptible(
         )
         return state, fetch(out)
 
+    # The time of an iteration grows with the number of variables.
     iterations = max(FIRST_ROUND_VARIABLE_ITERATIONS // size, 1)
     return run_in_rounds(run_round, begin, iterations, on_progress)
 

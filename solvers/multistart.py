@@ -208,6 +208,7 @@ def _count_lanes(
     else:
         max_lanes = MAX_ACCELERATOR_LANES
     num_lanes = program_size
+    # Lanes of a CPU run one after the other: more of them would delay the solutions.
     if max_solutions is not None and is_cpu_backend():
         problems = int(inputs.problem_index.max()) + 1
         num_lanes = min(num_lanes, SPECULATIVE_STARTS * max_solutions * problems)

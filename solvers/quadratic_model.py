@@ -295,29 +295,23 @@ def _make_passes(model: QuadraticModel, start: Candidate) -> _Passes:
     max_passes = MAX_PASSES if is_cpu else MAX_ACCELERATOR_PASSES
 
     def next_pass(c: _Passes) -> _Passes:
-        newton_pass = model.newton_pass(c.candidate, c.blocked)
-        gain = c.candidate.value - newton_pass.end.value
-        is_better = newton_pass.end.value < c.best.value
-        best = jax.tree.map(
-            lambda a, b: jnp.where(is_better, a, b), newton_pass.end, c.best
-        )
+        newton = model.newton_pass(c.candidate, c.blocked)
+        gain = c.candidate.value - newton.end.value
+        is_better = newton.end.value < c.best.value
+        best = jax.tree.map(lambda a, b: jnp.where(is_better, a, b), newton.end, c.best)
         # The quadratic errs by the rows and bounds whose activity changes on the way;
         # where that is little, the pass has found the minimum well enough.
-        error = jnp.abs(gain - newton_pass.predicted_decrease)
+        error = jnp.abs(gain - newton.predicted_decrease)
         is_right = error < MODEL_TOLERANCE * (start.value - best.value)
-        is_same = jnp.all(
-            model.is_active(c.candidate) == model.is_active(newton_pass.end)
-        )
-        is_last = (
-            newton_pass.is_whole & (is_right | is_same)
-        ) | ~newton_pass.is_solvable
+        is_same = jnp.all(model.is_active(c.candidate) == model.is_active(newton.end))
+        is_last = (newton.is_whole & (is_right | is_same)) | ~newton.is_solvable
         return _Passes(
-            newton_pass.end,
+            newton.end,
             best,
-            c.blocked | newton_pass.blocked,
-            jnp.where(c.passes == 0, newton_pass.gradient, c.gradient),
+            c.blocked | newton.blocked,
+            jnp.where(c.passes == 0, newton.gradient, c.gradient),
             c.passes + 1,
-            newton_pass.is_solvable,
+            newton.is_solvable,
             ~is_last & (c.passes + 1 < max_passes),
         )
 
