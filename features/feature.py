@@ -335,15 +335,26 @@ class Feature:
         q is (nq,), or (k + 1, nq) with the oldest slice first, and `tau` is that of
         `eval`. The function works under `jit`, `vmap`, `grad`, `jacfwd`, `jacrev` and
         `hessian`. Of a feature with params these are its second argument, by default
-        those of the feature; it is differentiable by them, too.
+        those of the feature; it is differentiable by them, too. So it is by another
+        `kinematics=` of the same tree, `C.kinematics(origins)`, and thereby by offsets
+        of links and places of obstacles.
+
+        Raises:
+            FeatureError: when it is called, for kinematics of another tree, and for
+                those of a symbol that reads more of the world.
         """
         g = self.bind(C)
-        K = C.kinematics()
+        of_world = C.kinematics()
         slices, steps = self.order + 1, self._time_steps(tau)
 
         def phi(
-            q: Float[Array, "*slices nq"], params: PyTree | None = None
+            q: Float[Array, "*slices nq"],
+            params: PyTree | None = None,
+            kinematics: Kinematics | None = None,
         ) -> Float[jax.Array, " rows"]:
+            K = of_world if kinematics is None else kinematics
+            if kinematics is not None:
+                self._check_kinematics(kinematics, of_world)
             Q = jnp.asarray(q).reshape(slices, K.nq)
             # The trace of a user's function is of one precision.
             is_untraced = isinstance(self.symbol, CustomSymbol)
@@ -370,6 +381,19 @@ class Feature:
             return y
 
         return phi
+
+    def _check_kinematics(self, K: Kinematics, of_world: Kinematics) -> None:
+        """Raise a FeatureError unless the feature is a function of these kinematics."""
+        if K.tree != of_world.tree or len(K.frame_nodes) != len(of_world.frame_nodes):
+            raise FeatureError(
+                "kinematics are those of another tree, expected C.kinematics(origins)"
+                " of the world C that the function is of."
+            )
+        if self.symbol.depends_on_origins:
+            raise FeatureError(
+                f"{self.symbol.name} reads constant poses when it is bound to a world,"
+                " so that it is no function of other kinematics."
+            )
 
     def _params_of_value(self, g: BoundFeature, K: Kinematics) -> Mapping[str, Array]:
         """Return the params for a single value: without a target, no period counts."""

@@ -191,8 +191,8 @@ class QuadraticModel:
         The step ends at the first bound: once single variables are clipped, it need not
         be one of descent any more.
         """
-        # The first bound is at the least ratio of room to step (Nocedal and Wright 2006,
-        # 16.7), and the whole step at 1.
+        # The first bound is at the least ratio of room to step (Nocedal and Wright
+        # 2006, 16.7), and the whole step at 1.
         room = jnp.where(newton > 0, self.bounds.high, self.bounds.low) - candidate.step
         moves = jnp.abs(newton) > 0
         ratios = jnp.where(moves, room / jnp.where(moves, newton, 1.0), jnp.inf)

@@ -1,12 +1,15 @@
 """The state of a world: values of its joints."""
 
+from collections.abc import Mapping
+
 import numpy as np
 from jaxtyping import Float
 
 from ..facets.editable_world import EditableWorld
 from ..kinematics.forward import ForwardPass, Kinematics, forward_pass
-from ..typing import Frames, VectorLike
+from ..typing import Array, FrameName, Frames, VectorLike
 from ..world import edit
+from ..world.moved_origins import with_origins
 
 
 class JointState(EditableWorld):
@@ -72,12 +75,24 @@ class JointState(EditableWorld):
         """Put locked joints back into q."""
         self._tree = edit.set_active(self._tree, joints, True)
 
-    def kinematics(self) -> Kinematics:
+    def kinematics(
+        self, origins: Mapping[FrameName, Float[Array, "7"]] | None = None
+    ) -> Kinematics:
         """Return a frozen snapshot of the kinematics, for JAX code.
 
-        Its arrays are float64 when JAX has that enabled, else float32.
+        It is a pytree, whose arrays are float64 when JAX has that enabled, else
+        float32. Poses and Jacobians are differentiable by the origins that are given:
+        offsets of links, places of robots and of obstacles.
+
+        Args:
+            origins: constant poses (7,) of frames in their parents, before the joints
+                of the frames, instead of those of this world, `C.frame(name).origin`.
+
+        Raises:
+            ConfigError: for an unknown frame, and what is no pose.
         """
-        return self._tree.model.jax_kinematics
+        K = self._tree.model.jax_kinematics
+        return K if origins is None else with_origins(self._tree, K, origins)
 
     def forward_pass(self, q: np.ndarray | None = None) -> ForwardPass:
         """Return poses and twists (NumPy) at `q` (default: the state).

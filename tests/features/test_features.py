@@ -240,7 +240,9 @@ def test_jacobian_equals_autodiff_and_differences(symbol):
         np.testing.assert_allclose(value, y, atol=1e-10)
         size = 1 + np.abs(forward).max(initial=0)
         np.testing.assert_allclose(J / size, forward / size, atol=1e-11)
-        plain = central_differences(lambda x, linearize=linearize: np.asarray(linearize(x)[0]), q)
+        plain = central_differences(
+            lambda x, linearize=linearize: np.asarray(linearize(x)[0]), q
+        )
         plain = plain.reshape(forward.shape)
         np.testing.assert_allclose(forward / size, plain / size, atol=3e-7)
 
