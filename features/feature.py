@@ -171,6 +171,22 @@ class Feature:
             )
         return self._params
 
+    def with_number(self, name: str, value: Float[np.ndarray, "..."]) -> "Feature":
+        """Return the same feature with another scale or option.
+
+        Args:
+            name: "scale", or that of an option that the feature has.
+            value: numbers of the shape of those that it has.
+        """
+        new = copy.copy(self)
+        new._bound = None
+        if name == "scale":
+            new.scale = np.atleast_1d(value)
+        else:
+            number = tuple(value.tolist()) if value.ndim else float(value)
+            new.options = {**self.options, name: number}
+        return new
+
     def with_unit_target(self) -> "Feature":
         """Return the same feature, a quaternion in its target with length 1.
 

@@ -50,17 +50,14 @@ from .solve.batches import make_batch_settings, solve_batch
 from .solve.multistart import best_solution, require_objectives, solve_starts
 from .solve.planned_path import plan_path
 from .solve.problem_batch import make_problem_batch
+from .solve.quantities import Quantity
 from .solve.settings import AUGMENTED_LAGRANGIAN, SolveSettings, make_settings
 from .solve.solutions import with_compile_seconds
 from .solve.stops import check_max_time
 from .solve.target_function import (
-    ParamsFunction,
-    ParamsFunctionWithStatus,
-    ParamsOf,
-    TargetFunction,
-    TargetFunctionWithStatus,
-    params_function,
-    target_function,
+    PathFunction,
+    PathFunctionWithStatus,
+    path_function,
 )
 from .terms.objective import Objective, ObjectiveError
 from .terms.typing import ProgressLike, SolveMethod
@@ -521,70 +518,46 @@ class KOMO(PathProblem):
     @overload
     def function(
         self,
-        wrt: Objective,
+        wrt: Quantity,
         *,
         with_status: Literal[False] = False,
         seed: int = 0,
         starts: int = 1,
         tolerance: float = 1e-3,
         **options: Unpack[SolverOptions],
-    ) -> TargetFunction: ...
+    ) -> PathFunction: ...
 
     @overload
     def function(
         self,
-        wrt: Objective,
+        wrt: Quantity,
         *,
         with_status: Literal[True],
         seed: int = 0,
         starts: int = 1,
         tolerance: float = 1e-3,
         **options: Unpack[SolverOptions],
-    ) -> TargetFunctionWithStatus: ...
-
-    @overload
-    def function(
-        self,
-        wrt: ParamsOf,
-        *,
-        with_status: Literal[False] = False,
-        seed: int = 0,
-        starts: int = 1,
-        tolerance: float = 1e-3,
-        **options: Unpack[SolverOptions],
-    ) -> ParamsFunction: ...
-
-    @overload
-    def function(
-        self,
-        wrt: ParamsOf,
-        *,
-        with_status: Literal[True],
-        seed: int = 0,
-        starts: int = 1,
-        tolerance: float = 1e-3,
-        **options: Unpack[SolverOptions],
-    ) -> ParamsFunctionWithStatus: ...
+    ) -> PathFunctionWithStatus: ...
 
     def function(
         self,
-        wrt: Objective | ParamsOf,
+        wrt: Quantity,
         *,
         with_status: bool = False,
         seed: int = 0,
         starts: int = 1,
         tolerance: float = 1e-3,
         **options: Unpack[SolverOptions],
-    ) -> (
-        TargetFunction
-        | TargetFunctionWithStatus
-        | ParamsFunction
-        | ParamsFunctionWithStatus
-    ):
-        """Return the path (T, nq) as a JAX function of an objective's target (D,).
+    ) -> PathFunction | PathFunctionWithStatus:
+        """Return the path (T, nq) as a JAX function of a quantity of the problem.
 
-        With `wrt=("params", objective)` it is one of the params of the objective's
-        function: a tree of arrays, such as the weights of a learnt cost.
+        Quantities are the target (D,) of an objective, `wrt=objective`; the params of
+        its function, a tree of arrays such as the weights of a learnt cost,
+        `("params", objective)`; its `("scale", objective)`, or an option such as
+        `("margin", objective)`; the constant pose (7,) of a frame in its parent, before
+        its joint, `("origin", frame)`: the place of an obstacle or the offset of a
+        link; and the sizes of its shape, `("size", frame)`, in the order of the shape's
+        constructor, without a rounding.
 
         The problem is that of now, whatever changes later. The function solves from the
         initial path (`initialize` with a solution to stay near it) and makes the
@@ -602,8 +575,7 @@ class KOMO(PathProblem):
         so.
 
         Args:
-            wrt: the objective, as `add_objective` returned it, or `("params",
-                objective)`.
+            wrt: the quantity; objectives as `add_objective` returned them.
             with_status: whether the function returns the path and a `Status` as an
                 integer: CONVERGED for exact solutions, whose derivative exists.
             seed: of the random starts.
@@ -613,19 +585,17 @@ class KOMO(PathProblem):
             **options: see `solve`.
 
         Raises:
-            ObjectiveError: for an objective of another problem, or mode switches that
-                attach a frame with a joint.
+            ObjectiveError: for an objective of another problem, mode switches that
+                attach a frame with a joint, or a quantity that the numbers of the
+                problem are no smooth function of.
+            ConfigError: for an unknown frame, or a shape without sizes.
         """
         settings = make_settings(
             self.spec, tolerance, False, options, seed=seed, starts=starts
         )
         spec = resolve_alternatives(self.spec)[0]
         warn_of_outdated_constraints(spec)
-        solve: TargetFunctionWithStatus | ParamsFunctionWithStatus
-        if isinstance(wrt, tuple):
-            solve = params_function(spec, _objective_of_params(wrt), settings)
-        else:
-            solve = target_function(spec, wrt, settings)
+        solve = path_function(spec, wrt, settings)
         return solve if with_status else lambda value: solve(value)[0]
 
     def nlp(self) -> NLP:
@@ -646,17 +616,3 @@ class KOMO(PathProblem):
             f"KOMO({self.T} slices, k_order={self.k_order},"
             f" {len(self.objectives)} objectives{choices})"
         )
-
-
-def _objective_of_params(wrt: ParamsOf) -> Objective:
-    """Return the objective of `("params", objective)`.
-
-    Raises:
-        ObjectiveError: for any other tuple.
-    """
-    if len(wrt) != 2 or wrt[0] != "params" or not isinstance(wrt[1], Objective):
-        raise ObjectiveError(
-            f"wrt is {wrt!r}, expected an objective, as add_objective returned it, or"
-            ' ("params", objective).'
-        )
-    return wrt[1]

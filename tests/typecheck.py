@@ -128,6 +128,8 @@ VALIDATES_ITSELF = frozenset(
     posewise.objectives.solve.multistart
     posewise.objectives.solve.problem_batch
     posewise.objectives.solve.settings
+    posewise.objectives.solve.affine_data
+    posewise.objectives.solve.quantities
     posewise.objectives.solve.target_function
     posewise.objectives.templates
     posewise.objectives.terms.interval

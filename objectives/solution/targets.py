@@ -1,4 +1,4 @@
-"""Targets and params as the part of a problem's data that derivatives are by."""
+"""Parts of a problem's data that derivatives are by: targets, params, kinematics."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from posewise.features.symbol import TracedArrays
+from posewise.robots.kinematics.forward import Kinematics
 
 from ..chain.builder import RowLocation
 from ..chain.groups import ChainData, FeatureBatch
@@ -55,6 +56,16 @@ def with_params(
         others = dict.fromkeys(batch.params)
         batches[part.batch] = NO_LEAVES._replace(params={**others, **changed})
     return _with_batches(data, batches)
+
+
+def with_kinematics(data: ChainData, K: Kinematics) -> ChainData:
+    """Return kinematics, and None for all else.
+
+    Args:
+        data: numbers of the problem.
+        K: new kinematics, or some arrays of them.
+    """
+    return _with_batches(data, {})._replace(K=K)
 
 
 def _with_batches(data: ChainData, batches: dict[int, FeatureBatch]) -> ChainData:

@@ -1,33 +1,27 @@
-"""The path of a problem as a JAX function of a target, or of a function's params."""
+"""The path of a problem as a JAX function of one of its quantities."""
 
 from collections.abc import Callable
-from typing import Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Float, Int, PyTree
+from jaxtyping import Float, Int
 
-from posewise.features.bound_feature import cast_floating
-from posewise.features.quaternion_targets import traced_unit_target
-from posewise.robots.typing import VectorLike
 from posewise.solvers.differentiable import Starts, solve_differentiably
 
 from ..chain.groups import ChainData
 from ..problem.params import objective_index
 from ..problem.spec import ProblemSpec, compile_chain, initial_paths, mode_sequence
-from ..solution.targets import with_params, with_target
 from ..terms.objective import Objective, ObjectiveError
 from .alternatives import resolve_alternatives
+from .quantities import Quantity, data_function
 from .settings import SolveSettings
 
 Path: TypeAlias = Float[jax.Array, "T nq"]
 PathAndStatus: TypeAlias = tuple[Path, Int[jax.Array, ""]]
-TargetFunction: TypeAlias = Callable[[VectorLike], Path]
-TargetFunctionWithStatus: TypeAlias = Callable[[VectorLike], PathAndStatus]
-ParamsFunction: TypeAlias = Callable[[PyTree], Path]
-ParamsFunctionWithStatus: TypeAlias = Callable[[PyTree], PathAndStatus]
-ParamsOf: TypeAlias = tuple[Literal["params"], Objective]
-"""The params of the function of an objective."""
+PathFunction: TypeAlias = Callable[[Any], Path]
+"""Function of numbers, or of a tree of arrays where the quantity is params."""
+PathFunctionWithStatus: TypeAlias = Callable[[Any], PathAndStatus]
 
 
 def target_dim(spec: ProblemSpec, wrt: Objective) -> int:
@@ -46,45 +40,12 @@ def target_dim(spec: ProblemSpec, wrt: Objective) -> int:
     return int(data.batches[part.batch].target.shape[-1])
 
 
-def target_function(
-    spec: ProblemSpec, wrt: Objective, settings: SolveSettings
-) -> TargetFunctionWithStatus:
-    """Return the path and its status as a function of a target; see `KOMO.function`."""
-    _, data, locations = compile_chain(spec)
-    parts = locations[objective_index(spec, wrt, "wrt")]
-    phi = wrt.feature
-    dtype, D = data.prefix.dtype, data.batches[parts[0].batch].target.shape[-1]
-    solve = _solve_function(spec, settings)
-
-    def path_and_status(target: VectorLike) -> PathAndStatus:
-        target = jnp.asarray(target, dtype)
-        if target.shape != (D,):
-            raise ObjectiveError(
-                f"The target has shape {target.shape}, expected ({D},); for several"
-                " targets use jax.vmap."
-            )
-        target = traced_unit_target(phi.symbol, phi.order, phi.scale, target)
-        return solve(with_target(data, parts, target))
-
-    return path_and_status
-
-
-def params_function(
-    spec: ProblemSpec, wrt: Objective, settings: SolveSettings
-) -> ParamsFunctionWithStatus:
-    """Return the path and its status as a function of params; see `KOMO.function`."""
-    _, data, locations = compile_chain(spec)
-    index = objective_index(spec, wrt, "wrt")
-    solve, params = _solve_function(spec, settings), wrt.feature.function_params
-
-    def path_and_status(tree: PyTree) -> PathAndStatus:
-        leaves = {
-            name: cast_floating(leaf, data.prefix.dtype)
-            for name, leaf in params.traced_leaves(wrt.name, tree).items()
-        }
-        return solve(with_params(data, locations[index], leaves))
-
-    return path_and_status
+def path_function(
+    spec: ProblemSpec, wrt: Quantity, settings: SolveSettings
+) -> PathFunctionWithStatus:
+    """Return the path and its status as a function of `wrt`; see `KOMO.function`."""
+    numbers, solve = data_function(spec, wrt), _solve_function(spec, settings)
+    return lambda value: solve(numbers(value))
 
 
 def _solve_function(

@@ -8,7 +8,7 @@ which is what links' offsets, the places of robots and of obstacles are.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -134,7 +134,7 @@ def with_origin(
         "frame_p": (frames, place),
         "frame_quat": (frames, turn_quaternion),
     }
-    arrays = {}
+    arrays: dict[str, Any] = {}
     for name, (rows, change) in changes.items():
         x = jnp.asarray(getattr(K, name))
         arrays[name] = x.at[rows].set(change(x[rows])) if x.size else x
