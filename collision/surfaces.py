@@ -10,7 +10,7 @@ from posewise.compilation.arrays import Array
 from posewise.compilation.compaction import dynamic_row
 
 from .cores import Box, BoxPlusEllipsoid, Core, HalfSpace, Hull, Segment
-from .vec3_array import Vectors, dot, pairs_last
+from .vec3_array import Vectors, dot, norm, pairs_last, safe_root
 from .vec3_tuple import max_component, vector_components
 
 FlatDirections = Float[Array, "2 3 #pairs"]
@@ -51,7 +51,7 @@ def surface_geometry(
             # support function is linear almost everywhere and adds none
             r, is_long = radii.T, half.T > 0
             scaled = r * r * m
-            length = jnp.sqrt(jnp.maximum(dot(scaled, m), 0.0))
+            length = safe_root(dot(scaled, m))
             is_cap = length <= max_cosine * max_component(vector_components(radii))
             inverse = jnp.where(is_cap, 0.0, 1 / jnp.where(is_cap, 1.0, length))
             W = (r * r)[:, None] * axes * inverse
@@ -86,7 +86,7 @@ def _face_directions(
         return jnp.take_along_axis(v, jnp.argmax(key, 0)[None, None], 0)[0]
 
     first = vertex_of_max(away, dot(away, away))
-    size = jnp.sqrt(dot(first, first))
+    size = norm(first)
     has_edge = size > 1e-6 * extent
     first = jnp.where(has_edge, first, 0.0) / jnp.where(has_edge, size, 1.0)
     # Directions are those of the hull, not projected onto the tangents of m: their
@@ -94,7 +94,7 @@ def _face_directions(
     off = away - dot(away, first)[:, None] * first
     across = jnp.abs(dot(off, jnp.cross(m, first, axis=0)))
     second = vertex_of_max(off, across)
-    size = jnp.sqrt(dot(second, second))
+    size = norm(second)
     has_face = (jnp.max(across, 0) > 1e-6 * extent) & (
         jnp.abs(dot(second, m)) < 0.1 * size
     )

@@ -39,8 +39,15 @@ def dot(a: Vectors, b: Vectors) -> Scalars:
 
 
 def norm(v: Vectors) -> Scalars:
-    """Return |v|."""
-    return jnp.sqrt(dot(v, v))
+    """Return |v|, with derivative zero where v is zero."""
+    return safe_root(dot(v, v))
+
+
+def safe_root(square: Scalars) -> Scalars:
+    """Return the square root of numbers >= 0, with derivative zero at zero."""
+    positive = square > 0
+    # the inner selection keeps the derivative of the root finite where it is not used
+    return jnp.where(positive, jnp.sqrt(jnp.where(positive, square, 1.0)), 0.0)
 
 
 def unit(v: Vectors, default: Vectors) -> Vectors:
