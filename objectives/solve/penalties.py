@@ -31,9 +31,13 @@ class FirstPenalties:
     cost_factor: float = 3.0
     """Smallest ratio of the initial penalty and the cost of motion [1]. Higher values
     keep paths out of obstacles, lower ones reach lower costs."""
-    alternate_factor: float = 1000.0
-    """Ratio of the initial penalties of every second start and of the others [1].
-    Higher values lose low costs, lower ones resemble the first start."""
+    alternate_least: float = 10.0
+    """Smallest initial penalty of every second start [1], large enough for paths of any
+    number of slices. Higher values lose low costs, lower ones resemble the first
+    start."""
+    alternate_cost_factor: float = 3200.0
+    """Smallest ratio of that penalty and the cost of motion [1]. Higher values hold
+    constraints sooner."""
 
 
 FIRST_PENALTIES = FirstPenalties()
@@ -44,9 +48,11 @@ def initial_penalties(spec: ProblemSpec) -> dict[str, Any]:
     costs = (_motion_cost(spec, o) for o in spec.objectives)
     motion_cost = min(max(costs, default=0.0), MAX_MOTION_COST)
     first = FIRST_PENALTIES
+    even = max(first.least * spec.T ** (1 / 3), first.cost_factor * motion_cost)
+    odd = max(first.alternate_least, first.alternate_cost_factor * motion_cost)
     return {
-        "mu": max(first.least * spec.T ** (1 / 3), first.cost_factor * motion_cost),
-        "alternate_start_penalty_factor": first.alternate_factor,
+        "mu": even,
+        "alternate_start_penalty_factor": odd / even,
         "mu_max": Options.mu_max * max(1.0, motion_cost),
     }
 
