@@ -28,6 +28,7 @@ import numpy as np  # noqa: E402
 
 from posewise.objectives.solve import settings  # noqa: E402
 from posewise.solvers import (  # noqa: E402
+    Options,
     globalization,
     iteration,
     quadratic_model,
@@ -62,7 +63,9 @@ MECHANISMS: Mapping[str, Replacement] = {
     "steering": Replacement(schedule, "MAX_TRADE", np.inf),
     "row scaling": Replacement(residuals, "MAX_ROW_GRADIENT", 1e12),
     "early ends": Replacement(termination, "MAX_VIOLATION_RATIO", -1.0),
-    "early ends of paths": Replacement(settings, "PATH_OPTIONS", {}),
+    "early ends of paths": Replacement(
+        settings, "PATH_OPTIONS", settings.PathOptions(Options.early_exit_factor)
+    ),
     "first penalties": Replacement(settings, "initial_penalties", lambda spec: {}),
     "stall window": Replacement(termination, "STALL_WINDOW", 10**6),
     "patience near the optimum": Replacement(termination, "NEAR_OPTIMUM_RESIDUAL", 0.0),

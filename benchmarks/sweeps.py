@@ -21,6 +21,27 @@ import jax
 jax.config.update("jax_enable_x64", True)
 
 import numpy as np  # noqa: E402
+from staging.file_sweep_problems import (  # noqa: E402
+    hands_judged,
+    slices_found,
+    speeds_judged,
+)
+from staging.path_sweep_problems import (  # noqa: E402
+    bounded_chains,
+    costly_configurations,
+    costly_paths,
+    exchanged_paths,
+    log_cost,
+    moved_blocks,
+    paths_with_goals,
+    planned_ways,
+    slices,
+    solved,
+    undecided_paths,
+    ways_of_arms,
+    ways_on_globe,
+    ways_round_walls,
+)
 from staging.sweep_problems import (  # noqa: E402
     Outcome,
     doubted,
@@ -32,7 +53,7 @@ from staging.sweep_problems import (  # noqa: E402
     told_stable,
 )
 
-from posewise.cli import rates_by_positions  # noqa: E402
+from posewise.cli import motion_check, path_file, rates_by_positions  # noqa: E402
 from posewise.logic.motion import (  # noqa: E402
     articulation,
     course,
@@ -48,6 +69,15 @@ from posewise.logic.motion import (  # noqa: E402
 )
 from posewise.logic.motion.replay import REPLAY_DRIVE  # noqa: E402
 from posewise.logic.relaxed import stack_equilibrium  # noqa: E402
+from posewise.objectives.solve import (  # noqa: E402
+    alternatives,
+    avoidance_rows,
+    goal_configurations,
+    penalties,
+    planned_path,
+    refinement,
+    settings,
+)
 
 FACTORS = (1 / 3, 3.0)
 
@@ -151,6 +181,60 @@ GROUPS: Mapping[str, tuple[Sweep, ...]] = {
             ("remote_weight", "remote_decay_length", "row_scale"),
         ),
     ),
+    "solve": (
+        Sweep(avoidance_rows.ROW_EXCHANGE, solved(exchanged_paths)),
+        Sweep(
+            refinement.SLICE_REFINEMENT, solved(bounded_chains, slices), compiles=True
+        ),
+        Sweep(
+            goal_configurations.GOAL_SEARCH,
+            solved(paths_with_goals, starts=2),
+            ("nearness_scale",),
+        ),
+        Sweep(
+            goal_configurations.GOAL_SEARCH,
+            solved(paths_with_goals, starts=2),
+            ("candidates",),
+            compiles=True,
+        ),
+        Sweep(
+            planned_path.PLAN_SEARCH,
+            planned_ways(ways_round_walls),
+            ("shortcut_rounds", "attempts", "added_distance"),
+        ),
+        Sweep(
+            goal_configurations.GOAL_SEARCH,
+            planned_ways(ways_of_arms),
+            ("nearness_scale",),
+        ),
+        Sweep(
+            goal_configurations.GOAL_SEARCH,
+            planned_ways(ways_of_arms),
+            ("candidates",),
+            compiles=True,
+        ),
+        Sweep(
+            planned_path.PLAN_SEARCH,
+            planned_ways(ways_on_globe),
+            ("max_constrained_rounds", "constrained_shortcut_rounds"),
+        ),
+        Sweep(penalties.FIRST_PENALTIES, solved(costly_paths, log_cost, starts=2)),
+        Sweep(
+            penalties.FIRST_PENALTIES,
+            solved(costly_configurations, log_cost, starts=2),
+            ("least", "cost_factor"),
+        ),
+        Sweep(
+            settings.PATH_OPTIONS,
+            solved(costly_paths, log_cost),
+            ("early_exit_factor",),
+        ),
+        Sweep(settings.PATH_OPTIONS, solved(moved_blocks), ("contact_max_step",)),
+        Sweep(
+            alternatives.ALTERNATIVE_SEARCH,
+            solved(undecided_paths, log_cost),
+        ),
+    ),
     "rates": (
         Sweep(
             rates_by_positions.RATE_TOLERANCES,
@@ -158,11 +242,17 @@ GROUPS: Mapping[str, tuple[Sweep, ...]] = {
             fractions=frozenset({"small_part", "few_part", "acceleration_part"}),
         ),
     ),
+    "files": (
+        Sweep(path_file.FILE_TOLERANCES, slices_found),
+        Sweep(path_file.FILE_TOLERANCES, speeds_judged, ("rounding_part",)),
+        Sweep(motion_check.MOTION_TOLERANCES, hands_judged),
+    ),
 }
 """Sweeps by group. The figure beside the success is, of motion: seconds that a motion
 takes, of places and doubts how many there are, of replays the error in mrad; of stacks:
-states wrongly told stable in percent, or iterations; of rates: right files that are
-refused, in percent."""
+states wrongly told stable in percent, or iterations; of rates and files: right files
+that are refused, in percent; of solves: iterations, slices, the length of a path, or
+the common logarithm of its cost."""
 
 
 def measured(problems: Problems) -> str:

@@ -6,6 +6,7 @@ that trying another alternative seldom recompiles.
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import TypeVar
 
@@ -21,16 +22,25 @@ from ..terms.interval import ResolvedAlternative
 from ..terms.objective import OT, Objective
 from .stops import mark_stopped, stop_sentence
 
-MAX_ALTERNATIVES = 8
-"""Largest number of combinations of alternatives that are solved; more find better
-solutions but take proportionally longer."""
 GOLDEN_RATIO = (5**0.5 - 1) / 2
 
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, slots=True)
+class AlternativeSearch:
+    """Choices of which alternatives are solved, varied in docs/evidence.md."""
+
+    max_count: int = 8
+    """Largest number of combinations of alternatives that are solved (count); more find
+    better solutions but take proportionally longer."""
+
+
+ALTERNATIVE_SEARCH = AlternativeSearch()
+
+
 def resolve_alternatives(spec: ProblemSpec) -> list[ProblemSpec]:
-    """Return up to `MAX_ALTERNATIVES` problems, with one alternative of each choice.
+    """Return some problems, with one alternative of each choice.
 
     If there are more combinations, those that the initial path violates least come
     first, if one was given; among equals the first alternative comes first, then some
@@ -40,7 +50,7 @@ def resolve_alternatives(spec: ProblemSpec) -> list[ProblemSpec]:
         return [spec]
     count = math.prod(map(len, spec.choices))
     violation: Callable[[ResolvedAlternative], float] | None = None
-    if count > MAX_ALTERNATIVES and spec.initial is not None:
+    if count > ALTERNATIVE_SEARCH.max_count and spec.initial is not None:
         violation = _InitialPathViolation(spec)
     ranked: list[tuple[float, tuple[ResolvedAlternative, ...]]] = [(0.0, ())]
     for choice in spec.choices:
@@ -87,13 +97,13 @@ def solve_alternatives(
 
 
 def _lowest_rated(rated: Sequence[tuple[float, T]]) -> list[tuple[float, T]]:
-    """Return the `MAX_ALTERNATIVES` lowest-rated items, best first.
+    """Return as many of the lowest-rated items as are solved, best first.
 
     Ties are broken by a low-discrepancy sequence that begins with the first item.
     """
     spread = (np.arange(len(rated)) * GOLDEN_RATIO) % 1
     order = np.lexsort((spread, np.round([rating for rating, _ in rated], 6)))
-    return [rated[i] for i in order[:MAX_ALTERNATIVES]]
+    return [rated[i] for i in order[: ALTERNATIVE_SEARCH.max_count]]
 
 
 class _InitialPathViolation:

@@ -4,6 +4,7 @@ Each is for the distances in a slice, or at one place between two slices.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -13,21 +14,32 @@ from ..clearance.avoidance import BUFFER
 from ..clearance.certificate import Shortfall
 from ..problem.spec import CompiledProblem, ProblemSpec
 
-MAX_UNSEEN_DEPTH = 5e-3
-"""Depth of a shortfall up to which rows ask for more distance where they are [m]. A
-deeper one is something that the rows of its segment do not see, so that one moves."""
-RAISE_FACTOR = 2.0
-"""Ratio of the distance by which rows ask for more to what is missing between them.
-Larger values need fewer solves and make paths longer."""
-RAISED_RANGE = 0.5
-"""Distance on the path up to which rows ask for more [slices]: one row or two on each
-side of where something is missing. Larger values move parts of the path that are
-right."""
-LEAST_RAISE = 5e-4
-"""Smallest distance by which rows ask for more [m], so that few solves are needed."""
-MAX_RAISE = 0.02
-"""Largest distance that a row asks for beyond its margin [m]; collision rows do not see
-farther, see `features.collisions.MAX_COLLISION_SLACK`."""
+
+@dataclass(frozen=True, slots=True)
+class RowExchange:
+    """Choices of solves with other rows for distances, varied in docs/evidence.md."""
+
+    max_exchanges: int = 6
+    """Number of times that rows change and a path is solved again (count). Few paths
+    that fail six checks pass a later one."""
+    max_unseen_depth: float = 5e-3
+    """Depth of a shortfall up to which rows ask for more distance where they are [m]. A
+    deeper one is something that the rows of its segment do not see, so that one moves:
+    with more, ways through narrow gaps are lost; with less, other paths take longer."""
+    raise_factor: float = 2.0
+    """Ratio of the distance by which rows ask for more to what is missing between them
+    [1]. With 1, paths end at the least distance that is accepted; larger values make
+    them longer."""
+    raised_range: float = 0.5
+    """Distance on the path up to which rows ask for more [slices]: one row or two on
+    each side of where something is missing. Larger values move parts of the path that
+    are right."""
+    max_raise: float = 0.02
+    """Largest distance that a row asks for beyond its margin [m]; collision rows do not
+    see farther, see `features.collisions.MAX_COLLISION_SLACK`."""
+
+
+ROW_EXCHANGE = RowExchange()
 
 
 def tighten_rows(
@@ -40,11 +52,13 @@ def tighten_rows(
     batches, rows = list(data.batches), [*_avoidance_rows(spec, compiled, data)]
     for short in shortfalls:
         place = short.segment - 1 + short.fraction
-        raised = max(RAISE_FACTOR * short.depth, LEAST_RAISE)
+        raised = ROW_EXCHANGE.raise_factor * short.depth
         for row in rows:
-            if abs(row.place - place) <= RAISED_RANGE:
-                batches[row.batch] = _raised(batches[row.batch], row.instance, raised)
-            is_unseen = short.depth > MAX_UNSEEN_DEPTH and not short.is_in_slice
+            if abs(row.place - place) <= ROW_EXCHANGE.raised_range:
+                batch = batches[row.batch]
+                batches[row.batch] = _raised(batch, row.instance, raised)
+            is_deep = short.depth > ROW_EXCHANGE.max_unseen_depth
+            is_unseen = is_deep and not short.is_in_slice
             if is_unseen and row.segment == short.segment:
                 moved = _moved(batches[row.batch], row.instance, short.fraction)
                 batches[row.batch] = moved
@@ -104,7 +118,7 @@ def _raised(b: FeatureBatch, row: int, depth: float) -> FeatureBatch:
     """Return the batch with one row that asks for a larger distance."""
     # The row y - target <= 0 asks for a gap of minus the target beyond the margin.
     target = np.array(b.target)
-    target[row] = np.maximum(target[row] - depth, -MAX_RAISE)
+    target[row] = np.maximum(target[row] - depth, -ROW_EXCHANGE.max_raise)
     return b._replace(target=target)
 
 

@@ -38,16 +38,10 @@ from ..problem.spec import (
     whole_path,
 )
 from ..solution.warm_start import MAX_PENALTY_GROWTH
-from .avoidance_rows import loosen_rows, tighten_rows
+from .avoidance_rows import ROW_EXCHANGE, loosen_rows, tighten_rows
 from .goal_starts import goal_paths, row_types
 from .settings import SolveSettings
 
-MAX_EXCHANGES = 6
-"""Number of times that rows change and a path is solved again (count). Few paths that
-fail six checks pass a later one."""
-MAX_MISS_RATIO = 10.0
-"""Violation over the tolerance up to which a path misses its goals by little [1].
-Higher values solve more paths again in vain."""
 _COMPILING: Memo[Thread] = Memo(64)
 """The thread that compiles the check of a world, or the solver of a structure, or has.
 """
@@ -252,7 +246,7 @@ def solve_certified(
 
     try:
         best = best._replace(certificate=_check(spec, end))
-        for _ in range(MAX_EXCHANGES):
+        for _ in range(ROW_EXCHANGE.max_exchanges):
             if not _is_worth_an_exchange(best, options.feasibility_tolerance):
                 break
             check_deadline()
@@ -307,10 +301,9 @@ def _towards_goals(
     These aim at more than the margin, but goals may be a little inside of it. Where a
     path is certified and misses equations, rows ask for what is accepted only.
     """
-    is_near = best.result.violation <= MAX_MISS_RATIO * settings.tolerance
     is_interrupted = int(best.result.status) == Status.INTERRUPTED
     is_missed = _is_kept(best) and _misses_goals(compiled, settings, best)
-    if is_interrupted or not (is_near and is_missed):
+    if is_interrupted or not is_missed:
         return best
     check_deadline()
     again = solve_again(best, loosen_rows(spec, compiled, best.data))

@@ -1,4 +1,4 @@
-"""Solves with more slices, until a path keeps to constraints between them."""
+"""Solves with more slices, so that a path keeps to constraints between them."""
 
 from dataclasses import replace
 
@@ -11,16 +11,12 @@ from ..problem.spec import compile_chain
 from ..solution.solution import Solution
 from .certified import solve_certified
 from .refinement import (
-    MAX_FACTOR,
     refined_path,
     refined_problem,
     refinement_factor,
 )
 from .settings import SolveSettings
 from .solutions import certified_solution
-
-MAX_REFINEMENTS = 3
-"""Number of times that a path is solved again with more slices (count)."""
 
 
 def with_enough_slices(
@@ -34,30 +30,21 @@ def with_enough_slices(
     It is the given one if its deviations are small enough, if it is not feasible for
     other causes, or if more slices do not help.
     """
-    coarse, slices = solution._require_record(), 1
-    for _ in range(MAX_REFINEMENTS):
-        record = solution._require_record()
-        more = refinement_factor(record.spec, record.deviations)
-        if more == 1 or not solution.holds_in_slices:
-            break
-        check_deadline()
-        slices = min(slices * more, MAX_FACTOR)
-        frozen = refined_problem(coarse.spec, slices)
-        path = refined_path(coarse.spec, np.asarray(coarse.x, float), slices)
-        compiled = compile_chain(frozen)
-        mu = settings.initial_penalty(1)
-        options = replace(settings.options, mu=mu)
-        end = solve_certified(
-            frozen, compiled, path, options, settings, report_progress
-        )
-        spec = replace(frozen, config=solution.config)
-        finer = certified_solution(
-            *(spec, frozen, compiled, end, settings),
-            *(began, solution.start, solution.findings),
-        )
-        if finer.status.is_stopped:
-            return replace(solution, status=finer.status)
-        if not finer.holds_in_slices:
-            break
-        solution = finer
-    return solution
+    record = solution._require_record()
+    factor = refinement_factor(record.spec, record.deviations)
+    if factor == 1 or not solution.holds_in_slices:
+        return solution
+    check_deadline()
+    frozen = refined_problem(record.spec, factor)
+    path = refined_path(record.spec, np.asarray(record.x, float), factor)
+    compiled = compile_chain(frozen)
+    mu = settings.initial_penalty(1)
+    options = replace(settings.options, mu=mu)
+    end = solve_certified(frozen, compiled, path, options, settings, report_progress)
+    finer = certified_solution(
+        *(replace(frozen, config=solution.config), frozen, compiled, end, settings),
+        *(began, solution.start, solution.findings),
+    )
+    if finer.status.is_stopped:
+        return replace(solution, status=finer.status)
+    return finer if finer.holds_in_slices else solution

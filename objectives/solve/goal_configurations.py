@@ -4,7 +4,7 @@ Those of a goal are looked for from many states; those on the way are near given
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -17,6 +17,7 @@ from posewise.solvers.deadline import check_deadline
 from posewise.solvers.interruptible import ProgressCallback
 
 from ..chain.builder import without_slack
+from ..planning.constrained_search import SAME_DISTANCE
 from ..planning.projection import project_rows
 from ..problem.spec import ProblemSpec, compile_chain, initial_paths, mode_sequence
 from ..terms.objective import OT, Objective
@@ -24,22 +25,28 @@ from .problem_batch import make_problem_batch
 from .settings import SolveSettings, make_settings
 from .start_batches import solve_problems
 
-MAX_CANDIDATES = 48
-"""Largest number of states from which a goal's configurations are solved for (count),
-each in milliseconds, and that which the program is made for. Fewer miss the
-configuration to which a way leads."""
-NEARNESS_SCALE = 0.1
-"""Scale of the distance to the configuration before, as a cost [1/rad]. A larger one
-outweighs the goal at first."""
-SAME_DISTANCE = 1e-2
-"""Distance up to which two configurations are one [rad, m]; with a larger one, fewer
-are tried."""
 PROJECTION_BATCH_SIZE = 32
 """Number of configurations that are projected at a time (count). More waste more work
 where few are asked for; fewer vectorise worse."""
 TARGET_SHARE = 0.1
 """Share of the tolerance at which a projection ends [1], since rounding may not decide
 whether what it returns meets all demands. Smaller ones take more steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoalSearch:
+    """Choices of the search for configurations of goals, varied in docs/evidence.md."""
+
+    candidates: int = 24
+    """Number of states from which a goal's configurations are solved for (count), for
+    which the program is made, and largest number of paths from goal to goal. Fewer miss
+    the configuration to which a way leads; more take longer."""
+    nearness_scale: float = 0.1
+    """Scale of the distance to the configuration before, as a cost [1/rad]. A larger
+    one outweighs the goal at first."""
+
+
+GOAL_SEARCH = GoalSearch()
 
 
 def goal_configurations(
@@ -59,8 +66,8 @@ def goal_configurations(
         q: a configuration of the solved world, whose shared coordinates are kept.
         before: the configuration that they should be near.
         t: the slice.
-        count: number of states from which they are solved for, at most
-            `MAX_CANDIDATES`.
+        count: number of states from which they are solved for, even, and at most
+            `GoalSearch.candidates`.
         settings: seed and tolerance.
         report_progress: see `solve_problems`.
         locked: names of joints that keep their values.
@@ -82,7 +89,7 @@ def goal_configurations(
         [0],
         make_settings(alone, settings.tolerance, False, {}, starts=len(starts)),
         report_progress,
-        program_size=MAX_CANDIDATES,
+        program_size=GOAL_SEARCH.candidates,
     ).result
     if (np.asarray(ends.status) == Status.INTERRUPTED).any():
         raise KeyboardInterrupt
@@ -161,7 +168,7 @@ def _slice_problem(
     if locked:
         world.lock([name for name in world.joint_names if name in locked])
     near = before[mode.config.joints.coordinates(world.joint_names)]
-    cost = Feature(FS.qItself, (), scale=NEARNESS_SCALE, target=near)
+    cost = Feature(FS.qItself, (), scale=GOAL_SEARCH.nearness_scale, target=near)
     objectives = [Objective("nearness", cost, OT.sos, (0,))]
     for o in spec.objectives:
         is_posed = not o.feature.order and o.fraction is None

@@ -2,32 +2,20 @@
 
 A path that is pulled to its goal slice by slice ends where a joint is at its limit, or
 a closed chain is stretched, though other configurations meet the goal. They are solved
-for by themselves, from random states; those to which a straight path violates least
-are taken first.
+for by themselves, from random states; the nearest ones are taken first.
 """
-
-from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from posewise.robots.kinematics.manifold import difference, integrate
 from posewise.robots.kinematics.tree import KinematicTree
-from posewise.solvers import EQ, INEQ, Options, Result, Status, solve_interruptible
-from posewise.solvers.deadline import check_deadline
 from posewise.solvers.interruptible import ProgressCallback
 
 from ..planning.planned_starts import passed_points
 from ..problem.spec import CompiledProblem, ProblemSpec, mode_sequence, whole_path
-from .goal_configurations import MAX_CANDIDATES, goal_configurations
+from .goal_configurations import GOAL_SEARCH, goal_configurations
 from .settings import SolveSettings
-
-FEW_ITERATIONS = 8
-"""Iterations after which paths are compared (count). After fewer, those that come out
-of an obstacle or close a chain by themselves look like those that cannot."""
-MAX_PATHS = 16
-"""Largest number of paths that are compared (count). Those to the first goal are told
-apart, and each goes on to the next goal's nearest configuration. More take longer."""
 
 
 def goal_paths(
@@ -37,7 +25,7 @@ def goal_paths(
     settings: SolveSettings,
     report_progress: ProgressCallback,
 ) -> list[Float[np.ndarray, "T nq"]]:
-    """Return paths straight from goal to goal, those that violate least first.
+    """Return paths straight from goal to goal, those to the nearest first.
 
     Slices in which equations single out a place are goals, and so is the last one.
     There is no path if no configuration is found for one of them.
@@ -63,21 +51,18 @@ def goal_paths(
                 start[last],
                 points[first],
                 last - 1,
-                MAX_CANDIDATES // len(paths),
+                max(GOAL_SEARCH.candidates // len(paths), 2),
                 settings,
                 report_progress,
             )
-            for goal in configurations[: MAX_PATHS // len(paths)]:
+            for goal in configurations[: GOAL_SEARCH.candidates // len(paths)]:
                 longer.append(points.copy())
                 segment = straight(tree, points[first], goal, last - first)
                 longer[-1][first : last + 1] = segment
         paths = longer
         if not paths:
             return []
-    return sorted(
-        [points[1:] for points in paths],
-        key=lambda path: _violation(compiled, path, settings, report_progress),
-    )
+    return [points[1:] for points in paths]
 
 
 def straight(
@@ -89,41 +74,6 @@ def straight(
     """Return configurations from a start to a goal in equal steps."""
     step = np.arange(steps + 1)[:, None] / steps * difference(tree, start, goal)
     return integrate(tree, np.tile(start, (steps + 1, 1)), step)
-
-
-def _violation(
-    compiled: CompiledProblem,
-    path: Float[np.ndarray, "T nq"],
-    settings: SolveSettings,
-    report_progress: ProgressCallback,
-) -> float:
-    """Return the sum of squares of violated rows after some iterations from a path."""
-    options = replace(
-        settings.options,
-        max_iterations=FEW_ITERATIONS,
-        mu=settings.initial_penalty(1),
-    )
-    end = _solve(compiled, path, options, report_progress)
-    types, y = row_types(compiled), np.nan_to_num(np.asarray(end.y), posinf=1e9)
-    excess = np.where(types == EQ, y, np.maximum(y, 0.0) * (types == INEQ))
-    return float(np.sum(excess**2))
-
-
-def _solve(
-    compiled: CompiledProblem,
-    path: Float[np.ndarray, "T nq"],
-    options: Options,
-    report_progress: ProgressCallback,
-) -> Result:
-    """Return where a solve ends, or raise KeyboardInterrupt if it is stopped."""
-    path = np.asarray(path, compiled.data.prefix.dtype)
-    end = solve_interruptible(
-        compiled.chain, compiled.data, path, options, report_progress
-    )
-    if int(end.status) == Status.INTERRUPTED:
-        raise KeyboardInterrupt
-    check_deadline()
-    return end
 
 
 def row_types(compiled: CompiledProblem) -> Int[np.ndarray, " rows"]:

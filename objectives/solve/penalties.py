@@ -7,6 +7,7 @@ with a smaller penalty than its costs call for, and every second start with one 
 that the path keeps out of obstacles.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 from posewise.solvers import Options
@@ -14,36 +15,41 @@ from posewise.solvers import Options
 from ..problem.spec import ProblemSpec
 from ..terms.objective import OT, Objective
 
-LEAST_PENALTY = 0.03
-"""Smallest initial penalty of a single configuration. Paths begin with it times the
-cube root of their slices, as the costs of all slices pull at a constraint in one."""
-COST_FACTOR = 3.0
-"""Smallest ratio of the initial penalty and the cost of motion. Higher values keep
-paths out of obstacles, lower ones reach lower costs."""
-ALTERNATE_PENALTY = 10.0
-"""Smallest initial penalty of every second start [1], large enough for paths of any
-number of slices. Higher values lose low costs, lower ones resemble the first start."""
-ALTERNATE_COST_FACTOR = 3200.0
-"""Smallest ratio of that penalty and the cost of motion. Higher values hold constraints
-sooner."""
 MAX_MOTION_COST = 1e8
-"""Upper bound of the cost of motion from which penalties are computed."""
-CONTACT_FORCE_OPTIONS = {"mu": 10.0, "mu_factor": 8.0, "max_step": 0.05}
-"""Solver options for paths with contact forces.
+"""Upper bound of the cost of motion from which penalties are computed, which may be
+infinite."""
 
-The laws of physics are bilinear in forces and positions, so that long steps from far
-away end at other local minima.
-"""
+
+@dataclass(frozen=True, slots=True)
+class FirstPenalties:
+    """Choices of the penalties that starts begin with, varied in docs/evidence.md."""
+
+    least: float = 0.03
+    """Smallest initial penalty of a single configuration [1]. Paths begin with it times
+    the cube root of their slices, as the costs of all slices pull at a constraint in
+    one."""
+    cost_factor: float = 3.0
+    """Smallest ratio of the initial penalty and the cost of motion [1]. Higher values
+    keep paths out of obstacles, lower ones reach lower costs."""
+    alternate_least: float = 10.0
+    """Smallest initial penalty of every second start [1], large enough for paths of any
+    number of slices. Higher values lose low costs, lower ones resemble the first
+    start."""
+    alternate_cost_factor: float = 3200.0
+    """Smallest ratio of that penalty and the cost of motion [1]. Higher values hold
+    constraints sooner."""
+
+
+FIRST_PENALTIES = FirstPenalties()
 
 
 def initial_penalties(spec: ProblemSpec) -> dict[str, Any]:
     """Return fields of `solvers.Options` that suit a problem."""
-    if spec.T > 1 and spec.contacts:
-        return dict(CONTACT_FORCE_OPTIONS)
     costs = (_motion_cost(spec, o) for o in spec.objectives)
     motion_cost = min(max(costs, default=0.0), MAX_MOTION_COST)
-    even = max(LEAST_PENALTY * spec.T ** (1 / 3), COST_FACTOR * motion_cost)
-    odd = max(ALTERNATE_PENALTY, ALTERNATE_COST_FACTOR * motion_cost)
+    first = FIRST_PENALTIES
+    even = max(first.least * spec.T ** (1 / 3), first.cost_factor * motion_cost)
+    odd = max(first.alternate_least, first.alternate_cost_factor * motion_cost)
     return {
         "mu": even,
         "alternate_start_penalty_factor": odd / even,

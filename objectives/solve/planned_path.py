@@ -6,7 +6,7 @@ goal are looked for all at once, and the way leads to the first that is reached.
 
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -42,27 +42,33 @@ from ..problem.spec import (
 from ..solution.solution import Solution
 from ..terms.objective import OT, Objective, ObjectiveError
 from .given_path import solved_path_as_solution
-from .goal_configurations import MAX_CANDIDATES, Projection, goal_configurations
+from .goal_configurations import GOAL_SEARCH, Projection, goal_configurations
 from .goal_starts import straight
 from .settings import SolveSettings
 from .stops import mark_stopped, stop_sentence
 
-FEW_CANDIDATES = 8
-"""Number of states from which a goal is solved for at first (count). If they come to
-one configuration it is taken to be the only one; fewer may miss another."""
-SHORTCUT_ROUNDS = 15
-"""Rounds in which a planned path is made shorter (count). Fewer leave more detours."""
-MAX_CONSTRAINED_ROUNDS = 100
-"""Rounds of planning on equations (count), each a tenth of a second. With more, goals
-that cannot be reached are told later; ways round a wall take up to 35."""
-SHORTCUT_ROUNDS_ON_EQUATIONS = 6
-"""The same as `SHORTCUT_ROUNDS` on equations (count). More take longer than the search,
-since each step is projected."""
-ATTEMPTS = 4
-"""Number of times that a path is planned until one is certified (count)."""
-ADDED_DISTANCE = 3e-3
-"""Distance that each attempt keeps beyond that of the one before [m], as a path may
-come nearer between the places that are checked. Larger ones close narrow ways."""
+
+@dataclass(frozen=True, slots=True)
+class PlanSearch:
+    """Choices of planned paths, varied in docs/evidence.md."""
+
+    shortcut_rounds: int = 15
+    """Rounds in which a planned path is made shorter (count). Fewer leave more
+    detours."""
+    max_constrained_rounds: int = 100
+    """Rounds of planning on equations (count), each a tenth of a second. With more,
+    goals that cannot be reached are told later; ways round a wall take up to 35."""
+    constrained_shortcut_rounds: int = 6
+    """The same as `shortcut_rounds` on equations (count). More take longer than the
+    search, since each step is projected."""
+    attempts: int = 4
+    """Number of times that a path is planned until one is certified (count)."""
+    added_distance: float = 3e-3
+    """Distance that each attempt keeps beyond that of the one before [m], as a path may
+    come nearer between the places that are checked. Larger ones close narrow ways."""
+
+
+PLAN_SEARCH = PlanSearch()
 
 
 def plan_path(
@@ -195,7 +201,7 @@ class _PathPlanner:
         Raises:
             KeyboardInterrupt: for an interrupt or a deadline.
         """
-        for attempt in range(ATTEMPTS):
+        for attempt in range(PLAN_SEARCH.attempts):
             path, plan = self.plan(points, attempt)
             planned = solved_path_as_solution(posed, path[1:], self.settings.tolerance)
             if not planned.feasible:
@@ -225,7 +231,7 @@ class _PathPlanner:
         """
         points, plan = points.copy(), SearchResult(points[:1], 0.0)
         rng = np.random.default_rng((self.settings.seed, attempt))
-        added = BUFFER + attempt * ADDED_DISTANCE
+        added = BUFFER + attempt * PLAN_SEARCH.added_distance
         for first, last in pairwise(self.passed):
             start, goals = points[first], self.goals(points[last], points[first], last)
             if not len(goals):
@@ -249,15 +255,17 @@ class _PathPlanner:
                 plan = rrt_connect(space, start, goals, rng, MAX_ROUNDS)
             else:
                 plan = constrained_rrt_connect(
-                    *(space, projection, start, goals, rng, MAX_CONSTRAINED_ROUNDS)
+                    *(space, projection, start, goals, rng),
+                    PLAN_SEARCH.max_constrained_rounds,
                 )
             corners = plan.corners
             try:
                 if projection is None:
-                    corners = shorten(space, corners, rng, SHORTCUT_ROUNDS)
+                    corners = shorten(space, corners, rng, PLAN_SEARCH.shortcut_rounds)
                 else:
                     corners = shorten_on_equations(
-                        *(space, projection, corners, rng, SHORTCUT_ROUNDS_ON_EQUATIONS)
+                        *(space, projection, corners, rng),
+                        PLAN_SEARCH.constrained_shortcut_rounds,
                     )
             except KeyboardInterrupt:  # the way is not lost
                 plan = plan._replace(is_stopped=True)
@@ -328,11 +336,8 @@ class _PathPlanner:
                 for name in self.world.joint_names
                 if np.isin(self.world.joints.coordinates([name]), stay).any()
             ]
-            for count in (FEW_CANDIDATES, MAX_CANDIDATES):
-                self._goals[key] = goal_configurations(
-                    *(self.spec, q, before, point - 1, count),
-                    *(self.settings, self.report_progress, locked),
-                )
-                if len(self._goals[key]) == 1:
-                    break
+            self._goals[key] = goal_configurations(
+                *(self.spec, q, before, point - 1, GOAL_SEARCH.candidates),
+                *(self.settings, self.report_progress, locked),
+            )
         return self._goals[key]

@@ -1,6 +1,6 @@
 """Problems with more slices, where constraints deviate too much between them."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float
@@ -13,14 +13,21 @@ from ..problem.spec import ProblemCache, ProblemSpec, mode_sequence, whole_path
 from ..terms.objective import OT, Objective
 from ..terms.typing import Slices
 
-SPARE_FACTOR = 1.3
-"""Factor by which a deviation is taken to be larger when slices are chosen, since the
-path changes. A larger one takes more slices, a smaller one more solves."""
-MAX_FACTOR = 8
-"""Largest number of slices in place of one (count). More take longer than a bound of
-ordinary size is worth."""
-MAX_SLICES = 1024
-"""Largest number of slices of a refined path (count); more take longer."""
+
+@dataclass(frozen=True, slots=True)
+class SliceRefinement:
+    """Choices of solves with more slices, varied in docs/evidence.md."""
+
+    spare_factor: float = 1.3
+    """Factor by which a deviation is taken to be larger when slices are chosen, since
+    the path changes. A larger one takes more slices; with a smaller one, deviations
+    stay too large."""
+    max_factor: int = 8
+    """Largest number of slices in place of one (count). More take longer than a bound
+    of ordinary size is worth."""
+
+
+SLICE_REFINEMENT = SliceRefinement()
 
 
 def refinement_factor(spec: ProblemSpec, deviations: tuple[Deviation, ...]) -> int:
@@ -32,8 +39,8 @@ def refinement_factor(spec: ProblemSpec, deviations: tuple[Deviation, ...]) -> i
     ratio = max((d.ratio for d in deviations), default=0.0)
     if ratio <= 1 or not np.isfinite(ratio) or spec.contacts or spec.courses:
         return 1
-    largest = min(MAX_FACTOR, MAX_SLICES // spec.T)
-    return max(min(int(np.ceil(np.sqrt(SPARE_FACTOR * ratio))), largest), 1)
+    choices = SLICE_REFINEMENT
+    return min(int(np.ceil(np.sqrt(choices.spare_factor * ratio))), choices.max_factor)
 
 
 def refined_problem(spec: ProblemSpec, factor: int) -> ProblemSpec:

@@ -20,12 +20,23 @@ FIRST_ORDER_ITERATIONS = 20000
 """Default iteration limit of first-order methods, whose steps are many and cheap."""
 ARGUMENTS = "seed", "starts", "method", "tolerance", "progress", "max_time"
 """Arguments of solves beside the options, for near matches."""
-PATH_OPTIONS = {"early_exit_factor": 20.0}
-"""Solver options for several slices.
 
-Trying the last step of a subproblem evaluates all slices, which takes longer than the
-step is worth, so subproblems end early.
-"""
+
+@dataclass(frozen=True, slots=True)
+class PathOptions:
+    """Solver options for several slices, varied in docs/evidence.md."""
+
+    early_exit_factor: float = 20.0
+    """Factor of the decrease at which subproblems end, see `solvers.Options` [1].
+    Trying their last step evaluates all slices, which takes longer than the step is
+    worth, so that they end early."""
+    contact_max_step: float = 0.05
+    """Largest change of a coordinate in a step of paths with contact forces [rad, m].
+    The laws of physics are bilinear in forces and positions, so that long steps from
+    far away end at other local minima."""
+
+
+PATH_OPTIONS = PathOptions()
 
 
 @dataclass(frozen=True)
@@ -107,12 +118,18 @@ def make_settings(
     if not is_newton:
         chosen.setdefault("max_iterations", FIRST_ORDER_ITERATIONS)
     chosen = {**initial_penalties(spec), **chosen}
-    if spec.T > 1 and not spec.contacts:
-        chosen = {**PATH_OPTIONS, **chosen}
+    if spec.T > 1:
+        chosen = {**_path_options(spec), **chosen}
     chosen_options = Options(**chosen)
     return SolveSettings(
         tolerance, chosen_options, method, seed, starts, progress, warm
     )
+
+
+def _path_options(spec: ProblemSpec) -> dict[str, float]:
+    if spec.contacts:
+        return {"max_step": PATH_OPTIONS.contact_max_step}
+    return {"early_exit_factor": PATH_OPTIONS.early_exit_factor}
 
 
 def _is_augmented_lagrangian(method: Any) -> bool:

@@ -7,16 +7,10 @@ from jaxtyping import Float
 
 from posewise.objectives.problem.spec import ProblemSpec
 
-from .path_file import SAME_SLICE, PathFile
+from .path_file import FILE_TOLERANCES, SAME_SLICE, PathFile
 
-EVEN_TOLERANCE = 1e-3
-"""Relative difference of steps that are equal, as times in files are rounded."""
-LATE = 1e-6, 1e-3
-"""Difference of times that are equal [s], and as a part of the path's duration."""
 COLUMN = "the column `slice`, as .csv and .npz files of `solve --trajectory` have it"
 """Words for what tells the slices of paths with another timing."""
-SAME_TIMING = 1e-2
-"""Difference of the times of slices that are the problem's, as a part of a step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +75,7 @@ def _by_place(
         is_same = _is_even(steps, spec)
     else:
         error = np.abs(times - np.cumsum(spec.tau)).max()
-        is_same = bool(error <= SAME_TIMING * spec.tau.min())
+        is_same = bool(error <= FILE_TOLERANCES.same_timing * spec.tau.min())
         times, steps = (np.cumsum(spec.tau), spec.tau) if is_same else (times, steps)
     path = loaded.at_slices(slices, times)
     return FileSlices(path, times, row_times, steps if is_same else None)
@@ -120,7 +114,7 @@ def _by_time(loaded: PathFile, spec: ProblemSpec) -> FileSlices | str:
     Paths with rounded corners pass each slice by half a step later.
     """
     row_times, times = loaded.times, np.cumsum(spec.tau)
-    late = LATE[0] + LATE[1] * times[-1]
+    late = FILE_TOLERANCES.rounding_part * times[-1]
     if (
         row_times is None
         or row_times[-1] < times[-1] - late
@@ -147,6 +141,7 @@ def _is_even(steps: Float[np.ndarray, " T"], spec: ProblemSpec) -> bool:
     """Return whether all steps of each phase are equal and positive."""
     for first in range(0, spec.T, spec.slices_per_phase):
         phase = steps[first : first + spec.slices_per_phase]
-        if np.ptp(phase) > EVEN_TOLERANCE * phase.mean() or (phase <= 0).any():
+        spread = FILE_TOLERANCES.rounding_part * phase.mean()
+        if np.ptp(phase) > spread or (phase <= 0).any():
             return False
     return True

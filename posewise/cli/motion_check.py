@@ -1,7 +1,7 @@
 """`posewise check FILE RESULT` of problems with the section `motion`."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,14 +12,13 @@ from posewise.logic.formulas.predicate import Predicate
 from posewise.logic.motion import Hold, MoveUntil, Place, Push, Step
 from posewise.logic.motion.robot import Robot, find_robot
 from posewise.objectives import KOMO
-from posewise.objectives.clearance.avoidance import CollisionAvoidance
+from posewise.objectives.clearance.avoidance import TOUCH_DEPTH, CollisionAvoidance
 from posewise.robots.config import Config
 from posewise.robots.errors import first_few
 from posewise.robots.kinematics.transforms import pose_inverse, pose_multiply
 
 from .motion_section import read_motion
 from .output import CommandResult, PredicateCheck, check_in_world
-from .path_check import CONTACT_TOLERANCE
 from .path_distances import PlayedFile
 from .path_file import PathFile, read_path_file
 from .problem_file import ProblemFile
@@ -27,12 +26,23 @@ from .rate_checks import check_rates
 from .sample_checks import PathCheck, check_limits, check_speeds
 
 STILL = 1e-5
-"""Change of a pose between two rows up to which it rests [m, rad]: files round."""
-MAX_SLIP = 2e-3
-"""Largest shift of an object against the hand that moves it [m]. What lies in a drawer
-follows it on a straight path, the hand on one with rounded corners."""
-REACH = 2e-3
-"""Distance up to which a hand touches what it moves [m]."""
+"""Change of a pose between two rows up to which it rests [m, rad], as files round."""
+
+
+@dataclass(frozen=True, slots=True)
+class MotionTolerances:
+    """Choices of checks of what hands move, varied in docs/evidence.md."""
+
+    max_slip: float = 2e-3
+    """Largest shift of an object against the hand that moves it [m]. What lies in a
+    drawer follows it on a straight path, the hand on one with rounded corners; with
+    more, objects that are dropped are taken for held."""
+    reach: float = 2e-3
+    """Distance up to which a hand touches what it moves [m]; with more, objects that
+    move beside a hand are taken for held."""
+
+
+MOTION_TOLERANCES = MotionTolerances()
 
 
 class Stretch(NamedTuple):
@@ -163,13 +173,14 @@ def _untouched(
             continue
         world = C.copy()
         world.q = loaded.path[stretch.first]
-        pairs = [(a, b) for a, b, _ in world.collisions(REACH)]
+        pairs = [(a, b) for a, b, _ in world.collisions(MOTION_TOLERANCES.reach)]
         pairs += [(b, a) for a, b in pairs]
         rows = poses[stretch.first : stretch.last + 1]
         for obj, link in stretch.carried:
             parts, object_poses = set(C.subtree(obj)), rows[:, C.index(obj)]
             near = {C.index(b) for a, b in pairs if a in parts and b not in parts}
-            if all(_slip(object_poses, rows[:, i]) > MAX_SLIP for i in near):
+            slips = [_slip(object_poses, rows[:, i]) for i in near]
+            if min(slips, default=np.inf) > MOTION_TOLERANCES.max_slip:
                 yield (
                     f"{obj!r} moves with {link!r} from configuration {stretch.first}"
                     " on, but touches nothing that moves along."
@@ -180,7 +191,7 @@ def _check_distances(
     C: Config, robot: Robot, loaded: PathFile, stretches: Sequence[Stretch]
 ) -> PathCheck:
     """Check that nothing overlaps on the whole path, straight between its rows."""
-    avoidance = CollisionAvoidance(-CONTACT_TOLERANCE, -CONTACT_TOLERANCE)
+    avoidance = CollisionAvoidance(-TOUCH_DEPTH, -TOUCH_DEPTH)
     times = loaded.times
     if times is None:
         times = np.arange(len(loaded.path), dtype=float)
@@ -250,7 +261,7 @@ def _follows(
     ends = np.flatnonzero(np.diff(np.concatenate([[False], moves, [False]])))
     for first, last in ends.reshape(-1, 2).tolist():
         rows = slice(first, last + 1)
-        if _slip(obj[rows], hand[rows]) <= MAX_SLIP:
+        if _slip(obj[rows], hand[rows]) <= MOTION_TOLERANCES.max_slip:
             follows[first:last] = True
     return follows
 

@@ -10,6 +10,7 @@ import numpy as np
 from posewise.logic.formulas.messages import format_predicate
 from posewise.objectives import KOMO, OT, Solution
 from posewise.objectives.checks.limits import LIMIT_TOLERANCE
+from posewise.objectives.clearance.avoidance import TOUCH_DEPTH
 from posewise.objectives.problem.deviations import (
     bounded_objectives,
     deviations_of_steps,
@@ -38,9 +39,6 @@ from .sample_checks import (
     check_motion_limits,
     check_speeds,
 )
-
-CONTACT_TOLERANCE = 1e-3
-"""Depth up to which pairs may overlap [m], as resting bodies do by rounding."""
 
 
 def check_path(problem: ProblemFile, file: Path) -> CommandResult:
@@ -253,7 +251,7 @@ def check_collisions(worlds: Iterator[Config]) -> PathCheck:
     deepest: dict[tuple[str, str], tuple[float, int]] = {}
     for t, world in enumerate(worlds):
         for a, b, distance in world.collisions():
-            if distance < -CONTACT_TOLERANCE:
+            if distance < -TOUCH_DEPTH:
                 overlap = distance, t
                 deepest[a, b] = min(deepest.get((a, b), overlap), overlap)
     lines = [

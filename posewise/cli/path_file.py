@@ -24,10 +24,22 @@ SLICE_KEY = "slice"
 """Name of the column that tells the place of each row on the path, in slices."""
 SAME_SLICE = 1e-6
 """Difference of places on a path that are one, as files round [slices]."""
-SAME_CORNER = 1e-6
-"""Distance of the ends of two straight lines that meet, over their length."""
-SMOOTH = 0.1
-"""Part of a change of velocity that may differ from what accelerations tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileTolerances:
+    """Choices of what rows of a file tell, varied in docs/evidence.md."""
+
+    rounding_part: float = 1e-3
+    """Relative difference that rounded numbers make [1]: of steps and times that are
+    equal, of velocities that follow from accelerations or keep to a limit, and of lines
+    that meet. With more, other timings and speeds pass; with less, right ones fail."""
+    same_timing: float = 1e-2
+    """Difference of the times of slices that are the problem's, as a part of a step
+    [1]; with more, other timings are taken for the problem's."""
+
+
+FILE_TOLERANCES = FileTolerances()
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,11 +81,12 @@ class PathFile:
         # Cubic Hermite interpolation, as what is added to the straight line.
         bend = f * (1 - f) * ((1 - f) * (h * va - b + a) - f * (h * vb - b + a))
         size = h * np.maximum(np.abs(va), np.abs(vb))
-        is_corner = np.abs(ahead - back) <= SAME_CORNER * size
+        is_corner = np.abs(ahead - back) <= FILE_TOLERANCES.rounding_part * size
         if self.accelerations is not None:
             # Tangents of a parabola meet half way, too; its velocity changes smoothly.
             change = h * (self.accelerations[k - 1] + self.accelerations[k]) / 2
-            is_corner &= np.abs(vb - va - change) > SMOOTH * np.abs(vb - va)
+            part = FILE_TOLERANCES.rounding_part
+            is_corner &= np.abs(vb - va - change) > part * np.abs(vb - va)
         curved = np.where(is_corner, ahead, straight + bend)
         return np.where(np.isfinite(curved), curved, straight)
 

@@ -9,6 +9,7 @@ import numpy as np
 from posewise.features import Feature
 from posewise.objectives import OT
 from posewise.objectives.checks.doubts import solution_doubts
+from posewise.objectives.clearance.avoidance import TOUCH_DEPTH
 from posewise.objectives.presets.preset import Preset
 from posewise.objectives.problem.builder import feature_label
 from posewise.objectives.terms.interval import select_interval
@@ -17,7 +18,6 @@ from posewise.robots.config import Config
 from posewise.robots.errors import LoadError, first_few
 
 from .output import CommandResult, check_in_world
-from .path_check import CONTACT_TOLERANCE
 from .problem_file import ProblemFile, make_placement_arguments
 from .sample_checks import PathCheck
 
@@ -173,7 +173,7 @@ def _check_collisions(
     lines = [
         f"{a!r} and {b!r} overlap by {-1e3 * distance:.1f} mm."
         for a, b, distance in world.collisions()
-        if distance < -CONTACT_TOLERANCE and {a, b} & set(moved)
+        if distance < -TOUCH_DEPTH and {a, b} & set(moved)
     ]
     return PathCheck("collisions", not lines, tuple(lines))
 

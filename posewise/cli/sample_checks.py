@@ -11,11 +11,8 @@ from posewise.objectives.problem.spec import ProblemSpec
 from posewise.objectives.problem.stated_limits import stated_limits
 from posewise.robots.config import Config
 
-from .path_file import PathFile
+from .path_file import FILE_TOLERANCES, PathFile
 from .rates_by_positions import RatesByPositions
-
-SPEED_TOLERANCE = 1e-3
-"""Relative excess over a limit that is none; finite differences are rounded."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +68,8 @@ def check_speeds(
     speed = np.abs(np.diff(path, axis=0)) / np.diff(times)[:, None]
     limit = C.joints.max_velocity
     lines = []
-    for i in np.flatnonzero((speed > (1 + SPEED_TOLERANCE) * limit).any(0)):
+    largest = (1 + FILE_TOLERANCES.rounding_part) * limit
+    for i in np.flatnonzero((speed > largest).any(0)):
         t = int(np.argmax(speed[:, i]))
         lines.append(
             f"{C.joints.coordinate_names[i]} moves at {speed[t, i]:.3g} before"
@@ -130,7 +128,8 @@ def _excesses(
     """Yield the names of coordinates that are too fast, each with a sentence."""
     size = np.abs(samples.values) - samples.rounding - tolerance
     excess = np.nan_to_num(size) / samples.limits
-    for i in np.flatnonzero(excess.max(0, initial=0.0) > 1 + SPEED_TOLERANCE):
+    largest = 1 + FILE_TOLERANCES.rounding_part
+    for i in np.flatnonzero(excess.max(0, initial=0.0) > largest):
         t, name = int(np.argmax(excess[:, i])), names[int(i)]
         yield (
             name,

@@ -49,7 +49,7 @@ def tip(q: np.ndarray) -> np.ndarray:
 def test_paths_end_where_the_goal_is_met():
     komo = reaching(arm())
     paths = paths_of(komo)
-    assert 1 <= len(paths) <= goal_starts.MAX_PATHS
+    assert 1 <= len(paths) <= goal_starts.GOAL_SEARCH.candidates
     low, high = komo.config.limits
     for path in paths:
         assert path.shape == (8, 2)

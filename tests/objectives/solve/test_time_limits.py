@@ -11,6 +11,7 @@ from posewise import FS, OT, Feature, ObjectiveError, Status
 from posewise.logic import Eventually, Predicate
 from posewise.objectives.planning import rrt_connect
 from posewise.objectives.solve import alternatives, certified, start_batches
+from posewise.objectives.solve.avoidance_rows import RowExchange
 from posewise.solvers import Result
 from posewise.solvers import multistart as lanes
 from posewise.solvers.deadline import check_deadline, passed_deadline, time_limit
@@ -243,7 +244,7 @@ def test_detours_are_given_up_in_time(monkeypatch, ticking, starts):
         return sample(*arguments)
 
     monkeypatch.setattr(rrt_connect.FreeSpace, "sample", sample_late)
-    monkeypatch.setattr(certified, "MAX_EXCHANGES", 0)
+    monkeypatch.setattr(certified, "ROW_EXCHANGE", RowExchange(max_exchanges=0))
     solution = certain(8).solve(starts=4, progress=False, max_time=1e6)
     assert len(sampled) == 1
     assert solution.status is Status.TIME_LIMIT
