@@ -14,6 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from posewise.compilation.precision import full_matmul_precision
+
 from ..chain.groups import ChainData
 from ..problem.spec import ProblemSpec, compile_chain
 from ..terms.objective import ObjectiveError
@@ -43,6 +45,7 @@ class AffineData(NamedTuple):
     """Indices of the leaves `core_radius`, `half` and `radii` of tables of bodies of
     which some depend on the values."""
 
+    @full_matmul_precision
     def at(self, values: Float[jax.Array, "..."]) -> ChainData:
         """Return the numbers at other values, and None for all that do not depend."""
         change = values.reshape(-1) - self.present
@@ -108,14 +111,14 @@ def affine_data(
         for i, (a, b, c) in enumerate(zip(base, once, twice, strict=True)):
             slopes[i].append(_slope(a, b, step))
             if names[i] != CORE_RADIUS:
-                _require_affine(a, b, c, label)
+                _require_affine(a, b, c, label, names[i])
     depends = [any(s.any() for s in each) for each in slopes]
     if len(x) > 1:
         every = leaves_at(x + steps)
         for i, b in enumerate(every):
             if depends[i] and names[i] != CORE_RADIUS:
                 sums = sum(step * s for step, s in zip(steps, slopes[i], strict=True))
-                _require_affine(b, base[i] + sums, b, label)
+                _require_affine(b, base[i] + sums, b, label, names[i])
     if not any(depends):
         raise ObjectiveError(f"No objective of the problem depends on the {label}.")
     radii = [
@@ -150,7 +153,9 @@ def _slope(a: np.ndarray, b: np.ndarray, step: float) -> np.ndarray:
     return slope
 
 
-def _require_affine(a: np.ndarray, b: np.ndarray, c: np.ndarray, label: str) -> None:
+def _require_affine(
+    a: np.ndarray, b: np.ndarray, c: np.ndarray, label: str, name: str
+) -> None:
     """Raise an ObjectiveError unless leaves at equal distances are on a line."""
     if a.dtype.kind != "f":
         return
@@ -160,8 +165,8 @@ def _require_affine(a: np.ndarray, b: np.ndarray, c: np.ndarray, label: str) -> 
     allowed = MAX_CURVATURE * np.finfo(a.dtype).eps * scale
     if not bool((np.abs(curvature) <= allowed).all()):
         raise ObjectiveError(
-            f"The path is no differentiable function of the {label}: numbers of the"
-            " problem are not affine in it."
+            f"The path is no differentiable function of the {label}: its"
+            f" {name or 'numbers'!r} are not affine in it near the present value."
         )
 
 

@@ -28,6 +28,9 @@ class SliceRefinement:
 
 
 SLICE_REFINEMENT = SliceRefinement()
+MAX_SLICES = 1024
+"""Largest number of slices of a refined path (count), which bounds time and memory of a
+solve; longer paths get no more."""
 
 
 def refinement_factor(spec: ProblemSpec, deviations: tuple[Deviation, ...]) -> int:
@@ -40,7 +43,8 @@ def refinement_factor(spec: ProblemSpec, deviations: tuple[Deviation, ...]) -> i
     if ratio <= 1 or not np.isfinite(ratio) or spec.contacts or spec.courses:
         return 1
     choices = SLICE_REFINEMENT
-    return min(int(np.ceil(np.sqrt(choices.spare_factor * ratio))), choices.max_factor)
+    largest = min(choices.max_factor, MAX_SLICES // spec.T)
+    return max(min(int(np.ceil(np.sqrt(choices.spare_factor * ratio))), largest), 1)
 
 
 def refined_problem(spec: ProblemSpec, factor: int) -> ProblemSpec:
