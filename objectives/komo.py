@@ -48,17 +48,17 @@ from .solution.warm_start import WarmStart, shift_problem
 from .solve.alternatives import resolve_alternatives, solve_alternatives
 from .solve.batches import make_batch_settings, solve_batch
 from .solve.multistart import best_solution, require_objectives, solve_starts
+from .solve.path_function import (
+    PathFunction,
+    PathFunctionWithStatus,
+    path_function,
+)
 from .solve.planned_path import plan_path
 from .solve.problem_batch import make_problem_batch
 from .solve.quantities import Quantity
 from .solve.settings import AUGMENTED_LAGRANGIAN, SolveSettings, make_settings
 from .solve.solutions import with_compile_seconds
 from .solve.stops import check_max_time
-from .solve.target_function import (
-    PathFunction,
-    PathFunctionWithStatus,
-    path_function,
-)
 from .terms.objective import Objective, ObjectiveError
 from .terms.typing import ProgressLike, SolveMethod
 
@@ -240,8 +240,14 @@ class KOMO(PathProblem):
         """
         with time_limit(check_max_time(max_time)):
             settings = make_settings(
-                *(self.spec, tolerance, progress, options),
-                *(method, seed, starts, self._warm),
+                self.spec,
+                tolerance,
+                progress,
+                options,
+                method=method,
+                seed=seed,
+                starts=starts,
+                warm=self._warm,
             )
             return self._solve(settings, retry=True)
 
@@ -293,9 +299,7 @@ class KOMO(PathProblem):
         """
         plugged = resolve_planner(planner)
         with time_limit(check_max_time(max_time)):
-            settings = make_settings(
-                self.spec, tolerance, progress, {}, AUGMENTED_LAGRANGIAN, seed
-            )
+            settings = make_settings(self.spec, tolerance, progress, {}, seed=seed)
             return self._best(
                 settings,
                 lambda spec, findings: [plan_path(spec, settings, findings, plugged)],
@@ -419,7 +423,14 @@ class KOMO(PathProblem):
         """
         limit, began = time_limit(check_max_time(max_time)), total_compile_seconds()
         settings = make_settings(
-            self.spec, tolerance, progress, options, method, seed, starts, self._warm
+            self.spec,
+            tolerance,
+            progress,
+            options,
+            method=method,
+            seed=seed,
+            starts=starts,
+            warm=self._warm,
         )
         if max_solutions is not None:
             max_solutions = integer(

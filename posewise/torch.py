@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from .features import Feature, FeatureError
 from .logic import Predicate
 from .objectives import KOMO, Objective
-from .objectives.solve.target_function import target_dim
+from .objectives.solve.path_function import target_dim
 from .robots import Config
 from .robots.typing import VectorLike
 from .solvers import Status

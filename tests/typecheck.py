@@ -130,7 +130,7 @@ VALIDATES_ITSELF = frozenset(
     posewise.objectives.solve.settings
     posewise.objectives.solve.affine_data
     posewise.objectives.solve.quantities
-    posewise.objectives.solve.target_function
+    posewise.objectives.solve.path_function
     posewise.objectives.templates
     posewise.objectives.terms.interval
     posewise.objectives.terms.objective

@@ -118,7 +118,8 @@ def solve_placement(
     limit = time_limit(check_max_time(max_time))
     distance, angle = check_separation(min_separation)
     world, names = free_movables(C, movable)
-    hints = _add_hints(check_constraints(constraints), C, world)
+    constraints = check_constraints(constraints)
+    added = _add_witnesses(constraints, C, world)
     corners = default_region(world, names) if region is None else check_region(region)
     positive = ("a number > 0", lambda x: x > 0, ObjectiveError)
     tolerance = number("tolerance", tolerance, *positive)
@@ -135,8 +136,8 @@ def solve_placement(
         corners,
         partial(_hints, constraints),
         poses,
-        hints.improve_poses,
-        hints.improve_witnesses,
+        added.improve_poses,
+        added.improve_witnesses,
     )
     komo.spec = replace(komo.spec, sampler=sampler)
     with limit:
@@ -149,13 +150,13 @@ def solve_placement(
         room = lacks_of_room(world, constraints, names) if collisions else ()
         lacks = (*impediments(constraints, world), *room)
     placements = [
-        make_placement(world, names, s, hints.witnesses, lacks, tuple(constraints))
+        make_placement(world, names, s, added.witnesses, lacks, tuple(constraints))
         for s in sorted(solutions, key=Solution.rank)
     ]
     return distinct_placements(placements, distance, angle)
 
 
-class _StartHints(NamedTuple):
+class _AddedWitnesses(NamedTuple):
     """Witnesses that constraints add to a world, and improvements of its starts."""
 
     witnesses: Witnesses
@@ -163,17 +164,17 @@ class _StartHints(NamedTuple):
     improve_witnesses: list[ImproveStarts]
 
 
-def _add_hints(
+def _add_witnesses(
     constraints: Sequence[PlacementConstraint], C: Config, world: Config
-) -> _StartHints:
+) -> _AddedWitnesses:
     """Add the witnesses of constraints to the world in which movables are placed."""
-    hints = _StartHints({}, [], [])
+    added = _AddedWitnesses({}, [], [])
     for constraint in constraints:
         joints = add_witnesses(constraint, C, world)
-        improved = hints.improve_witnesses if joints else hints.improve_poses
+        improved = added.improve_witnesses if joints else added.improve_poses
         improved.append(partial(improve_starts, constraint))
-        hints.witnesses.update(joints)
-    return hints
+        added.witnesses.update(joints)
+    return added
 
 
 def _warn_of_doubts(

@@ -59,7 +59,13 @@ class LastResult(Generic[T_co]):
 
 @dataclass(eq=False)
 class ProblemCache:
-    """Last results for one problem, so that repeated solves skip preparation."""
+    """Last results for one problem, so that repeated solves skip preparation.
+
+    Each result has a key of what it was made from, and is made again where the key
+    differs: copies of a problem may share a cache. One that is solved beside the other
+    gets its own, so that the two do not take turns in it; `modes` may stay shared while
+    the world is the same.
+    """
 
     modes: LastResult[ModeSequence] = field(default_factory=LastResult)
     compiled: LastResult[CompiledProblem] = field(default_factory=LastResult)

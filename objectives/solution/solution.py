@@ -19,11 +19,11 @@ from ..chain.contact_forces import ContactForce
 from ..chain.contact_paths import contact_forces_along_path
 from ..chain.modes import ModeSequence, build_modes
 from ..checks.clearances import start_within_margins
+from ..checks.failure_causes import hints_on_violated
 from ..checks.findings import certain_conflicts
-from ..checks.hints import hints_on_violated
 from ..checks.motion_time import needs_time
+from ..checks.path_doubts import overlap_doubts, path_doubts
 from ..checks.precision import coarse_coordinates
-from ..checks.solution_doubts import overlap_doubts, path_doubts
 from ..checks.units import METRES, lengths_beyond_metres
 from ..clearance.avoidance import CollisionAvoidance
 from ..clearance.certificate import Certificate

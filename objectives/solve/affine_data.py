@@ -118,6 +118,7 @@ def affine_data(
         for i, b in enumerate(every):
             if depends[i] and names[i] != CORE_RADIUS:
                 sums = sum(step * s for step, s in zip(steps, slopes[i], strict=True))
+                # All values at once: 2 b = 2 (base + sums), without mixed terms.
                 _require_affine(b, base[i] + sums, b, label, names[i])
     if not any(depends):
         raise ObjectiveError(f"No objective of the problem depends on the {label}.")

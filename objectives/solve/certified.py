@@ -88,7 +88,7 @@ def solve_in_sequence(
         with _compiling_solver(compiled, path, settings.options):
             planned = free_start(spec, path, settings.seed)
         if planned is not None:
-            path, penalty = planned, settings.initial_penalty(1)
+            path, penalty = planned, settings.large_penalty
     for start in range(count):
         options = settings.options
         if penalty != options.mu:
@@ -327,7 +327,7 @@ def _solve_again(
 ) -> CertifiedResult:
     """Solve from a path with other numbers of its rows."""
     end = best.result
-    least = settings.initial_penalty(1)
+    least = settings.large_penalty
     mu = max(min(float(end.mu), MAX_PENALTY_GROWTH * least), least)
     again = solve_interruptible(
         compiled.chain,

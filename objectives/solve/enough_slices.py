@@ -38,12 +38,17 @@ def with_enough_slices(
     frozen = refined_problem(record.spec, factor)
     path = refined_path(record.spec, np.asarray(record.x, float), factor)
     compiled = compile_chain(frozen)
-    mu = settings.initial_penalty(1)
-    options = replace(settings.options, mu=mu)
+    options = replace(settings.options, mu=settings.large_penalty)
     end = solve_certified(frozen, compiled, path, options, settings, report_progress)
     finer = certified_solution(
-        *(replace(frozen, config=solution.config), frozen, compiled, end, settings),
-        *(began, solution.start, solution.findings),
+        replace(frozen, config=solution.config),
+        frozen,
+        compiled,
+        end,
+        settings,
+        began,
+        solution.start,
+        solution.findings,
     )
     if finer.status.is_stopped:
         return replace(solution, status=finer.status)

@@ -244,9 +244,9 @@ class _PathPlanner:
             required = self.parts[0].required[first:last].min(0) + added
             ends = np.vstack([start, goals])
             movable = movable_coordinates(self.spec, ends)
+            spacing = SPACING / 2**attempt
             space = free_space_with(
-                *(self.K, self.parts[0], required, ends, movable),
-                spacing=SPACING / 2**attempt,
+                self.K, self.parts[0], required, ends, movable, spacing=spacing
             )
             projection = self._projection(space, start, first, last, attempt)
             if self.planner is not None:
@@ -254,18 +254,18 @@ class _PathPlanner:
             elif projection is None:
                 plan = rrt_connect(space, start, goals, rng, MAX_ROUNDS)
             else:
+                rounds = PLAN_SEARCH.max_constrained_rounds
                 plan = constrained_rrt_connect(
-                    *(space, projection, start, goals, rng),
-                    PLAN_SEARCH.max_constrained_rounds,
+                    space, projection, start, goals, rng, rounds
                 )
             corners = plan.corners
             try:
                 if projection is None:
                     corners = shorten(space, corners, rng, PLAN_SEARCH.shortcut_rounds)
                 else:
+                    rounds = PLAN_SEARCH.constrained_shortcut_rounds
                     corners = shorten_on_equations(
-                        *(space, projection, corners, rng),
-                        PLAN_SEARCH.constrained_shortcut_rounds,
+                        space, projection, corners, rng, rounds
                     )
             except KeyboardInterrupt:  # the way is not lost
                 plan = plan._replace(is_stopped=True)
@@ -337,7 +337,13 @@ class _PathPlanner:
                 if np.isin(self.world.joints.coordinates([name]), stay).any()
             ]
             self._goals[key] = goal_configurations(
-                *(self.spec, q, before, point - 1, GOAL_SEARCH.candidates),
-                *(self.settings, self.report_progress, locked),
+                self.spec,
+                q,
+                before,
+                point - 1,
+                GOAL_SEARCH.candidates,
+                self.settings,
+                self.report_progress,
+                locked,
             )
         return self._goals[key]

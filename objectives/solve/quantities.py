@@ -27,14 +27,11 @@ from ..terms.objective import Objective, ObjectiveError
 from .affine_data import AffineData, affine_data
 
 Quantity: TypeAlias = (
-    Objective
-    | tuple[Literal["params"], Objective]
-    | tuple[Literal["scale"], Objective]
-    | tuple[Literal["origin", "size"], FrameName]
-    | tuple[str, Objective]
+    Objective | tuple[Literal["origin", "size"], FrameName] | tuple[str, Objective]
 )
-"""An objective: its target. Otherwise the params of its function, its scale, an option
-such as its margin; the origin of a frame in its parent, or the sizes of its shape."""
+"""An objective: its target. Otherwise "params" of its function, its "scale", or an
+option such as "margin"; the origin of a frame in its parent, or the sizes of its shape.
+"""
 
 
 class DataFunction(Protocol):
@@ -173,7 +170,7 @@ def _data_of_option(
         return replace(spec, objectives=every, cache=cache)
 
     label = f"{name} of {objective.name}"
-    return _CheckedAffineData(label, affine_data(spec, values, changed, label), False)
+    return _CheckedAffineData(label, affine_data(spec, values, changed, label))
 
 
 def _data_of_size(spec: ProblemSpec, frame: FrameName) -> "_CheckedAffineData":
@@ -202,7 +199,8 @@ def _data_of_size(spec: ProblemSpec, frame: FrameName) -> "_CheckedAffineData":
 
     for sentence in outdated_constraints(changed(2 * values)):
         raise ObjectiveError(f"The path is no function of the {label}: {sentence}")
-    return _CheckedAffineData(label, affine_data(spec, values, changed, label), True)
+    data = affine_data(spec, values, changed, label)
+    return _CheckedAffineData(label, data, is_size=True)
 
 
 @dataclass(frozen=True)
@@ -211,7 +209,7 @@ class _CheckedAffineData:
 
     label: str
     data: AffineData
-    is_size: bool
+    is_size: bool = False
     """Whether values are sizes, so that none is negative."""
 
     def __call__(self, value: VectorLike) -> ChainData:

@@ -64,12 +64,18 @@ class SolveSettings:
         factor = self.options.alternate_start_penalty_factor if is_odd else 1.0
         return float(self.options.mu * factor)
 
+    @property
+    def large_penalty(self) -> float:
+        """Penalty that keeps what a path meets already; that of every second start."""
+        return self.initial_penalty(1)
+
 
 def make_settings(
     spec: ProblemSpec,
     tolerance: float,
     progress: ProgressLike,
     options: Mapping[str, Any],
+    *,
     method: SolveMethod = AUGMENTED_LAGRANGIAN,
     seed: int = 0,
     starts: int = 1,

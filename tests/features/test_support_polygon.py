@@ -12,7 +12,7 @@ import posewise as pw
 from posewise import FS, OT, ConfigError
 from posewise.features.errors import FeatureError
 from posewise.features.support_polygon import nearest_of_polygon
-from posewise.objectives.checks.solution_doubts import path_doubts
+from posewise.objectives.checks.path_doubts import path_doubts
 from posewise.objectives.problem.spec import mode_sequence
 from posewise.robots.kinematics.transforms import quat_to_matrix
 

@@ -9,7 +9,7 @@ import posewise as pw
 from posewise import FS, OT, logic
 from posewise.logic.predicates.footing import rests_on_little
 from posewise.objectives.checks.doubts import solution_doubts_of
-from posewise.objectives.checks.solution_doubts import overlap_doubts
+from posewise.objectives.checks.path_doubts import overlap_doubts
 from posewise.objectives.problem.spec import mode_sequence
 
 IDENTITY = (1, 0, 0, 0)
