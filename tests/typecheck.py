@@ -114,6 +114,7 @@ VALIDATES_ITSELF = frozenset(
     posewise.objectives.problem.free_durations
     posewise.objectives.problem.mode_switch
     posewise.objectives.problem.nlp
+    posewise.objectives.problem.objective_builder
     posewise.objectives.problem.params
     posewise.objectives.problem.path_arguments
     posewise.objectives.problem.path_problem

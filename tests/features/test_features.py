@@ -289,6 +289,50 @@ def test_jit_vmap_grad_and_float32(symbol):
     np.testing.assert_allclose(single, y, atol=2e-4, rtol=2e-4)
 
 
+@pytest.mark.long
+@pytest.mark.sampled
+@pytest.mark.parametrize("symbol", symbols({symbol.name for symbol in FS} - QUICK))
+def test_other_transformations(symbol):
+    """Linearize, checkpoint, scan, shard_map, and the Hessian of a sum of squares."""
+    C = prepared(symbol, seed=0 if symbol is FS.qQuaternionNorms else 1)
+    rng, order = np.random.default_rng(7), symbol.symbol.window
+    f = C.feature(symbol, symbol_frames(C, symbol))
+    phi = f.function(C, tau=0.5)
+    q = random_q(C, rng, order + 1)
+    q = q if order else q[0]
+    direction = rng.normal(size=q.shape)
+
+    def cost(q):
+        return jnp.sum(phi(q) ** 2)
+
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("rows",))
+    rows = jax.sharding.PartitionSpec("rows")
+    sharded = jax.shard_map(jax.vmap(phi), mesh=mesh, in_specs=rows, out_specs=rows)
+
+    @jax.jit
+    def everything(q):
+        y, along = jax.linearize(phi, q)
+        _, scanned = jax.lax.scan(lambda carry, q: (carry, phi(q)), 0, q[None])
+        again = jax.grad(jax.checkpoint(cost))(q)
+        return y, along(direction), scanned[0], sharded(q[None])[0], again
+
+    y, tangent, *same, again = everything(q)
+    want, J = f.eval(C, q, tau=0.5)
+    size = 1 + np.abs(J).max(initial=0)
+    for value in (y, *same):
+        np.testing.assert_allclose(value, want, atol=1e-10)
+    J = J.reshape(len(want), -1)
+    np.testing.assert_allclose(tangent / size, J @ direction.ravel() / size, atol=1e-10)
+    np.testing.assert_allclose(np.ravel(again), 2 * want @ J, atol=1e-7, rtol=1e-9)
+    slopes = jax.jit(jax.grad(cost))
+    hessian = jax.jit(lambda q: jax.jvp(jax.grad(cost), (q,), (direction,))[1])(q)
+    step = 1e-5
+    ends = [slopes(q + sign * step * direction) for sign in (1, -1)]
+    differences = (ends[0] - ends[1]) / (2 * step)
+    scale = 1 + np.abs(differences).max()
+    np.testing.assert_allclose(hessian / scale, differences / scale, atol=1e-5)
+
+
 @pytest.mark.sampled
 @pytest.mark.parametrize(
     "symbol", symbols(PUSHES - {"frictionCone", "slidingFriction"})
