@@ -12,7 +12,7 @@ from posewise.robots.kinematics.transforms import quat_normalize
 from posewise.robots.typing import FrameName
 from posewise.robots.validation import float_array, number, require_finite
 
-from ..terms.objective import OT, ObjectiveError
+from ..terms.objective import ObjectiveError
 from .sampling import SamplingBox
 
 
@@ -51,11 +51,6 @@ def check_constraints(constraints: Any) -> list[Any]:
     for k, constraint in enumerate(constraints):
         is_pair = isinstance(constraint, tuple) and len(constraint) == 2
         if is_pair and isinstance(constraint[0], Feature):
-            if not isinstance(constraint[1], OT):
-                raise ObjectiveError(
-                    f"constraints[{k}] is a feature with {constraint[1]!r}, expected"
-                    " its type: OT.eq, OT.ineq or OT.sos."
-                )
             continue
         if not hasattr(constraint, "objectives"):
             raise ObjectiveError(
