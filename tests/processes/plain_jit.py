@@ -15,7 +15,7 @@ sys.path[:0] = [str(Path(__file__).parents[2])]
 jax.config.update("jax_enable_x64", True)
 jax.devices()  # makes the client of JAX itself
 if "missing" in sys.argv:
-    sys.modules["jax.extend.core"] = None  # type: ignore[assignment]
+    sys.modules["jax.experimental.serialize_executable"] = None  # type: ignore[assignment]
 
 import posewise as pw  # noqa: E402
 from posewise import FS, OT, logic  # noqa: E402
