@@ -149,7 +149,8 @@ def _data_of_option(
     feature = spec.objectives[index].feature
     options: Mapping[str, Any] = {**feature.symbol.options, **feature.options}
     if name != "scale" and name not in options:
-        known = ", ".join(["target", "scale", *options])
+        params = [] if feature.params is None else ["params"]
+        known = ", ".join(["target", *params, "scale", *options])
         raise ObjectiveError(
             f"wrt is ({name!r}, {objective.name!r}), but {feature.symbol.name} has no"
             f" {name!r}, expected one of: {known}."

@@ -48,6 +48,7 @@ def test_a_locked_joint_carries_what_is_behind_it():
     )
 
 
+@pytest.mark.long
 def test_poses_are_differentiable_by_origins():
     C = random_tree(3, joints=6)
     rng = np.random.default_rng(0)
