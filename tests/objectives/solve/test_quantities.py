@@ -87,8 +87,7 @@ def test_paths_are_those_of_other_problems_with_exact_gradients(name):
     slope = jax.grad(loss)(moved)
     steps = 1e-5 * np.eye(value.size).reshape(value.size, *value.shape)
     differences = [(loss(moved + h) - loss(moved - h)) / 2e-5 for h in steps]
-    # A cylinder that is almost aligned with a box has a sharp curvature, which its
-    # second derivatives meet to 2e-5; all others meet differences to 1e-9.
+    # Derivatives by tilts out of the plane differ by 2e-5, all others by 1e-9.
     np.testing.assert_allclose(
         slope, np.reshape(differences, value.shape), rtol=3e-5, atol=1e-8
     )
