@@ -186,6 +186,7 @@ VALIDATES_ITSELF = frozenset(
     posewise.robots.world.edit
     posewise.robots.world.fit_collisions
     posewise.robots.world.frame_tree
+    posewise.robots.world.moved_origins
     posewise.robots.world.named_states
     posewise.robots.world.subtree_copy
     posewise.torch
