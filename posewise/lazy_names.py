@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from types import ModuleType
 
 
 def lazy_names(
@@ -31,9 +32,7 @@ def lazy_names(
     def load(name: str) -> object:
         module = sys.modules[package]
         if name not in place_of:
-            raise AttributeError(
-                f"module {package!r} has no attribute {name!r}", name=name, obj=module
-            )
+            raise _unknown_name(module, name)
         place = place_of[name]
         if place == ".":
             value: object = import_module(f".{name}", package)
@@ -59,9 +58,7 @@ def renamed(package: str, new_names: Mapping[str, str]) -> Callable[[str], objec
     def load(name: str) -> object:
         module = sys.modules[package]
         if name not in new_names:
-            raise AttributeError(
-                f"module {package!r} has no attribute {name!r}", name=name, obj=module
-            )
+            raise _unknown_name(module, name)
         new = new_names[name]
         warnings.warn(
             f"{package}.{name} is now {package}.{new}; the old name works for one more"
@@ -72,3 +69,9 @@ def renamed(package: str, new_names: Mapping[str, str]) -> Callable[[str], objec
         return getattr(module, new)
 
     return load
+
+
+def _unknown_name(module: ModuleType, name: str) -> AttributeError:
+    """Return the error that Python raises for a name that a module has not."""
+    message = f"module {module.__name__!r} has no attribute {name!r}"
+    return AttributeError(message, name=name, obj=module)
