@@ -103,7 +103,7 @@ def _face_directions(
 
 
 def tangent_basis(n: Vectors) -> Float[jax.Array, "2 3 #pairs"]:
-    """Return two unit vectors orthogonal to n and to each other, without derivatives.
+    """Return two unit vectors orthogonal to n and to each other.
 
     The formula is that of Duff et al., "Building an orthonormal basis, revisited"
     (2017), which has no singular direction.
@@ -113,7 +113,7 @@ def tangent_basis(n: Vectors) -> Float[jax.Array, "2 3 #pairs"]:
     s = -1 / (sign + z)
     t = x * y * s
     rows = [1 + sign * x * x * s, sign * t, -sign * x, t, sign + y * y * s, -y]
-    return jax.lax.stop_gradient(jnp.stack(rows).reshape(2, 3, -1))
+    return jnp.stack(rows).reshape(2, 3, -1)
 
 
 def combine(

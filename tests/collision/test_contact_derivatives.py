@@ -30,6 +30,7 @@ from posewise.collision import (
     Box,
     BoxPlusEllipsoid,
     HalfSpace,
+    Hull,
     Segment,
     contact,
 )
@@ -82,16 +83,25 @@ def test_derivatives_are_finite_differences(cores, sizes):
 
 @pytest.mark.sampled
 @pytest.mark.parametrize(
-    "cores", [(Segment, Segment), (Segment, Box), (Box, Box)], ids=pair_name
+    "cores",
+    [
+        (Segment, Segment),
+        (Segment, Box),
+        (Box, Box),
+        (Box, BoxPlusEllipsoid),
+        (Segment, Hull),
+        (Hull, HalfSpace),
+    ],
+    ids=pair_name,
 )
 def test_second_derivatives(cores):
-    """Along two random velocities; differences of first derivatives."""
+    """Of all parts, along two random velocities; differences of first derivatives."""
     a, b = random_pairs(cores, seed=4)
     one, two = (velocities(a, b, seed, sizes=False) for seed in (5, 6))
     spin = lambda body, w: rotate_body(body, w)
 
     def first(x, y, velocity):
-        return jax.jvp(contact, (x, y), velocity)[1].distance
+        return jax.jvp(contact, (x, y), velocity)[1]
 
     def rates(x, y):
         """The velocity `one` of bodies that have moved."""
@@ -105,23 +115,27 @@ def test_second_derivatives(cores):
         return jax.jvp(lambda x, y: first(x, y, rates(x, y)), (x, y), along)
 
     _, got = second(a, b, tuple(by for by, _ in two))
-    h = 1e-6
+    # contacts of curved bodies have fewer digits
+    h, limit = (1e-4, 5e-3) if has_curved_core(cores) else (1e-6, 1e-4)
     slopes = []
     for k in (-1, 0, 1):
         x, y = (
             displace(body, by, w, k * h)
             for body, (by, w) in zip((a, b), two, strict=True)
         )
-        slopes.append(
-            directional_derivative(x, y, *map(np_body, rates(x, y)))[1].distance
+        slopes.append(directional_derivative(x, y, *map(np_body, rates(x, y)))[1])
+    for name in ("distance", "point_a", "point_b", "normal"):
+        before, here, after, value = (
+            np.asarray(getattr(x, name)).reshape(PAIRS, -1) for x in (*slopes, got)
         )
-    forward, backward = (slopes[2] - slopes[1]) / h, (slopes[1] - slopes[0]) / h
-    smooth = np.abs(forward - backward) < 0.05 * (1 + np.abs(forward))
-    assert smooth.mean() > 0.9
-    assert np.isfinite(got).all()
-    error = np.abs(got - (forward + backward) / 2) / (1 + np.abs(forward))
-    bad = smooth & (error > 1e-4)
-    assert not bad.any(), [(i, error[i]) for i in np.nonzero(bad)[0]]
+        forward, backward = (after - here) / h, (here - before) / h
+        size = 1 + np.abs(forward).max(1)
+        smooth = np.abs(forward - backward).max(1) < 0.05 * size
+        assert smooth.mean() > 0.7
+        assert np.isfinite(value).all()
+        error = np.abs(value - (forward + backward) / 2).max(1) / size
+        bad = smooth & (error > limit)
+        assert not bad.any(), (name, [(i, error[i]) for i in np.nonzero(bad)[0]])
 
 
 def rotate_body(body, w):

@@ -289,20 +289,6 @@ def test_jit_vmap_grad_and_float32(symbol):
     np.testing.assert_allclose(single, y, atol=2e-4, rtol=2e-4)
 
 
-FIRST_ORDER = {
-    FS.collisionRows,
-    FS.accumulatedCollisions,
-    FS.pairCollision_vector,
-    FS.pairCollision_normal,
-    FS.pairCollision_p1,
-    FS.pairCollision_p2,
-    FS.oppose,
-    FS.opposeCentral,
-}
-"""Sums over pairs, witness points and normals, whose Hessians are wrong where bodies
-turn, as docs/guide/features.md says."""
-
-
 @pytest.mark.long
 @pytest.mark.sampled
 @pytest.mark.parametrize("symbol", symbols({symbol.name for symbol in FS} - QUICK))
@@ -341,8 +327,6 @@ def test_other_transformations(symbol):
     J = J.reshape(len(want), -1)
     np.testing.assert_allclose(tangent / size, J @ direction.ravel() / size, atol=1e-10)
     np.testing.assert_allclose(np.ravel(again), 2 * want @ J, atol=1e-7, rtol=1e-9)
-    if symbol in FIRST_ORDER:
-        return
     slopes = jax.jit(jax.grad(cost))
     hessian = jax.jit(lambda q: jax.jvp(jax.grad(cost), (q,), (direction,))[1])(q)
     step = 1e-5
