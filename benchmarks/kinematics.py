@@ -1,6 +1,6 @@
 """Forward kinematics and frame Jacobians, beside pinocchio, MuJoCo MJX and robotic.
 
-    python benchmarks/kinematics.py [--many] [--single]
+    python benchmarks/kinematics.py [--many] [--mjx] [--single]
 
 Prints microseconds per configuration at batch 1, 64 and 4096, the seconds that
 compilation takes, and the cost of `Config.eval`. Robots come from the packages
@@ -10,7 +10,8 @@ example-robot-data and, if it is installed, robotic; so do peers.
 and of the humanoid G1: poses of all frames, and these with the Jacobian of the frame at
 the tip. posewise computes all of them at once by `jit(vmap)`, and in parts of 1000 in a
 thread for each core. Peers get 10 000 of them: pinocchio in a loop in Python that keeps
-no results, MJX by `jit(vmap)`. `--single` computes in float32, pinocchio in float64.
+no results; with `--mjx` MJX by `jit(vmap)`, which may take many minutes. `--single`
+computes in float32, pinocchio in float64.
 """
 
 import argparse
@@ -209,7 +210,7 @@ def many_of_mjx(file: Path) -> list[Callable]:
     return [lambda Q, f=f: jax.block_until_ready(f(Q)) for f in compiled]
 
 
-def show_many(is_single: bool) -> None:
+def show_many(has_mjx: bool, is_single: bool) -> None:
     """Print configurations a second of many configurations."""
     heads = "".join(f"{head:>15}" for head in ("poses", "with Jacobian"))
     print(f"{'configurations a second':34}{heads}")
@@ -220,7 +221,7 @@ def show_many(is_single: bool) -> None:
         own = list(rows)
         if importlib.util.find_spec("pinocchio"):
             rows["pinocchio"] = many_of_pinocchio(robot.path, robot.tip)
-        if importlib.util.find_spec("mujoco.mjx"):
+        if has_mjx:
             rows["MJX"] = many_of_mjx(robot.path)
         rng = np.random.default_rng(0)
         for label, functions in rows.items():
@@ -245,13 +246,14 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--many", action="store_true")
+    parser.add_argument("--mjx", action="store_true")
     parser.add_argument("--single", action="store_true")
     options = parser.parse_args()
     jax.config.update("jax_enable_x64", not options.single)
     floats = "float32" if options.single else "float64"
     print(f"jax {jax.__version__}, {jax.devices()[0].platform}, {floats}")
     if options.many:
-        show_many(options.single)
+        show_many(options.mjx, options.single)
     else:
         show_micro()
 
