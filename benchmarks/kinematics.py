@@ -218,7 +218,7 @@ def show_many(has_mjx: bool, is_single: bool) -> None:
         robot = real_robots.ROBOTS[name]
         C = real_robots.load(robot)
         rows = many_of_posewise(C, robot.tip)
-        own = list(rows)
+        own_labels = list(rows)
         if importlib.util.find_spec("pinocchio"):
             rows["pinocchio"] = many_of_pinocchio(robot.path, robot.tip)
         if has_mjx:
@@ -226,7 +226,7 @@ def show_many(has_mjx: bool, is_single: bool) -> None:
         rng = np.random.default_rng(0)
         for label, functions in rows.items():
             # The second finger of the Panda follows the first one, but not in peers.
-            if label in own:
+            if label in own_labels:
                 Q = rng.uniform(-1, 1, (MANY, C.nq))
             else:
                 Q = rng.uniform(-1, 1, (OF_PEERS, C.nq + (name == "panda")))
