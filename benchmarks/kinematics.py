@@ -1,15 +1,25 @@
-"""Forward kinematics and all frame Jacobians, beside pinocchio and robotic.
+"""Forward kinematics and frame Jacobians, beside pinocchio, MuJoCo MJX and robotic.
 
-    python benchmarks/kinematics.py
+    python benchmarks/kinematics.py [--many] [--mjx] [--single]
 
 Prints microseconds per configuration at batch 1, 64 and 4096, the seconds that
-compilation takes, and the cost of `Config.eval`. Panda and PR2 come from the packages
-example-robot-data and robotic; what is not installed is left out.
+compilation takes, and the cost of `Config.eval`. Robots come from the packages
+example-robot-data and, if it is installed, robotic; so do peers.
+
+`--many` prints configurations a second instead, of 100 000 configurations of a Panda
+and of the humanoid G1: poses of all frames, and these with the Jacobian of the frame at
+the tip. posewise computes all of them at once by `jit(vmap)`, and in parts of 1000 in a
+thread for each core. Peers get 10 000 of them: pinocchio in a loop in Python that keeps
+no results; with `--mjx` MJX by `jit(vmap)`, which may take many minutes. `--single`
+computes in float32, pinocchio in float64.
 """
 
+import argparse
 import importlib.util
 import time
+import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import jax
@@ -18,11 +28,17 @@ jax.config.update("jax_enable_x64", True)
 
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
+from staging import real_robots  # noqa: E402
+from staging.coal_peer import fastest_seconds  # noqa: E402
+from staging.service_robots import skeleton  # noqa: E402
 
 import posewise as pw  # noqa: E402
 from posewise import FS  # noqa: E402
+from posewise.compilation.threads import count_cores  # noqa: E402
 
 BATCHES = (1, 64, 4096)
+MANY, PART, OF_PEERS = 100_000, 1000, 10_000
+"""Number of configurations of `--many`, of those in a part, and of peers (count)."""
 
 
 def best(run: Callable[[], object], repeat: int = 15, least: float = 0.02) -> float:
@@ -115,48 +131,150 @@ def eval_row(C: pw.Config, frames: list[str]) -> str:
     )
 
 
+def rate(run: Callable[[np.ndarray], object], Q: np.ndarray) -> float:
+    """Return configurations a second of the fastest of several calls."""
+    return len(Q) / fastest_seconds(lambda: run(Q), 3.0)
+
+
+def in_parts(run: Callable, threads: int) -> Callable[[np.ndarray], list]:
+    """Return a function that computes batches part by part in some threads."""
+
+    def of_parts(Q: np.ndarray) -> list:
+        parts = np.split(Q, len(Q) // PART)
+        with ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(lambda q: jax.block_until_ready(run(q)), parts))
+
+    return of_parts
+
+
+def many_of_posewise(C: pw.Config, tip: str) -> dict[str, list[Callable]]:
+    """Return functions of configurations: poses, and these with a Jacobian."""
+    K = C.kinematics()
+
+    def poses(q):
+        return K.forward_pass(q).frames
+
+    def with_jacobian(q):
+        return poses(q), K.jacobian(q, tip)
+
+    compiled = [jax.jit(jax.vmap(f)) for f in (poses, with_jacobian)]
+    return {
+        "posewise, at once": [
+            lambda Q, f=f: jax.block_until_ready(f(Q)) for f in compiled
+        ],
+        "posewise, in parts": [in_parts(f, count_cores()) for f in compiled],
+    }
+
+
+def many_of_pinocchio(file: Path, tip: str) -> list[Callable]:
+    """Return the same functions of pinocchio, as loops."""
+    import pinocchio as pin
+
+    model = pin.buildModelFromUrdf(str(file))
+    data = model.createData()
+    frame = model.getFrameId(tip)
+
+    def poses(Q):
+        for q in Q:
+            pin.framesForwardKinematics(model, data, q)
+
+    def with_jacobian(Q):
+        for q in Q:
+            pin.framesForwardKinematics(model, data, q)
+            pin.computeFrameJacobian(model, data, q, frame, pin.LOCAL_WORLD_ALIGNED)
+
+    return [poses, with_jacobian]
+
+
+def many_of_mjx(file: Path) -> list[Callable]:
+    """Return the same functions of MJX; the Jacobian is that of the last body."""
+    import mujoco
+    from mujoco import mjx
+
+    text = ET.tostring(skeleton(file), encoding="unicode")
+    spec = mujoco.MjSpec.from_string(text)
+    spec.compiler.fusestatic = False
+    model = mjx.put_model(spec.compile())
+    data, last = mjx.make_data(model), model.nbody - 1
+
+    def poses(q):
+        moved = mjx.kinematics(model, data.replace(qpos=q))
+        return moved.xpos, moved.xmat
+
+    def with_jacobian(q):
+        moved = mjx.com_pos(model, mjx.kinematics(model, data.replace(qpos=q)))
+        jacobian = mjx.jac(model, moved, moved.xpos[last], last)
+        return moved.xpos, moved.xmat, jacobian
+
+    compiled = [jax.jit(jax.vmap(f)) for f in (poses, with_jacobian)]
+    return [lambda Q, f=f: jax.block_until_ready(f(Q)) for f in compiled]
+
+
+def show_many(has_mjx: bool, is_single: bool) -> None:
+    """Print configurations a second of many configurations."""
+    heads = "".join(f"{head:>15}" for head in ("poses", "with Jacobian"))
+    print(f"{'configurations a second':34}{heads}")
+    for name in ("panda", "g1"):
+        robot = real_robots.ROBOTS[name]
+        C = real_robots.load(robot)
+        rows = many_of_posewise(C, robot.tip)
+        own_labels = list(rows)
+        if importlib.util.find_spec("pinocchio"):
+            rows["pinocchio"] = many_of_pinocchio(robot.path, robot.tip)
+        if has_mjx:
+            rows["MJX"] = many_of_mjx(robot.path)
+        rng = np.random.default_rng(0)
+        for label, functions in rows.items():
+            # The second finger of the Panda follows the first one, but not in peers.
+            if label in own_labels:
+                Q = rng.uniform(-1, 1, (MANY, C.nq))
+            else:
+                Q = rng.uniform(-1, 1, (OF_PEERS, C.nq + (name == "panda")))
+            if is_single and label != "pinocchio":
+                Q = Q.astype(np.float32)
+            rates = "".join(f"{rate(f, Q):15,.0f}" for f in functions)
+            print(f"{name + ': ' + label:34}{rates}", flush=True)
+
+
 def show(name: str, micro: dict[int, float], note: str = "") -> None:
     """One line of the table."""
     cells = "".join(f"{micro[n]:12.2f}" for n in BATCHES)
     print(f"{name:34}{cells}   {note}")
 
 
-def shared_file(package: str, *parts: str) -> Path | None:
-    """A file under a package's share folder, if it is installed."""
-    if importlib.util.find_spec(package) is None:
-        return None
-    import sys
-
-    path = Path(sys.prefix).joinpath(*parts)
-    inside = list(Path(sys.prefix).rglob(str(Path(*parts[-3:]))))
-    return path if path.is_file() else (inside[0] if inside else None)
-
-
 def main() -> None:
     """Print the tables."""
-    print(f"jax {jax.__version__}, {jax.devices()[0].platform}, float64")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--many", action="store_true")
+    parser.add_argument("--mjx", action="store_true")
+    parser.add_argument("--single", action="store_true")
+    options = parser.parse_args()
+    jax.config.update("jax_enable_x64", not options.single)
+    floats = "float32" if options.single else "float64"
+    print(f"jax {jax.__version__}, {jax.devices()[0].platform}, {floats}")
+    if options.many:
+        show_many(options.mjx, options.single)
+    else:
+        show_micro()
+
+
+def show_micro() -> None:
+    """Print microseconds per configuration, and compile seconds."""
     print(f"{'µs per configuration, batch':34}{''.join(f'{n:12}' for n in BATCHES)}")
     C = pw.load("panda")
     print(eval_row(C, ["panda_hand", "panda_link0"]))
     micro, seconds = posewise_rows(C)
     show("panda (own, 13 frames)", micro, f"compile {seconds:.2f} s")
-    for robot, parts in (
-        ("panda.urdf", ("robots", "panda_description", "urdf", "panda.urdf")),
-        ("pr2.urdf", ("robots", "pr2_description", "urdf", "pr2.urdf")),
-    ):
-        file = shared_file("example_robot_data", "share", "example-robot-data", *parts)
-        if file is None:
-            print(f"{robot}: example-robot-data is not installed")
-            continue
-        C = pw.Config()
-        C.add_file(file)
+    for robot in ("panda", "pr2"):
+        file = real_robots.ROBOTS[robot].path
+        C = real_robots.load(real_robots.ROBOTS[robot])
         micro, seconds = posewise_rows(C)
-        label = f"posewise {robot} ({len(C.frames)} frames)"
+        label = f"posewise {robot}.urdf ({len(C.frames)} frames)"
         show(label, micro, f"compile {seconds:.2f} s")
         if importlib.util.find_spec("pinocchio") is not None:
             peer = pinocchio_rows(file)
             ratio = " ".join(f"{peer[n] / micro[n]:.2g}" for n in BATCHES)
-            show(f"pinocchio {robot}", peer, f"ratio {ratio}")
+            show(f"pinocchio {robot}.urdf", peer, f"ratio {ratio}")
     if importlib.util.find_spec("robotic") is None:
         print("robotic is not installed")
         return

@@ -29,6 +29,9 @@ def coal_shape(core, radius):
     match core:
         case Segment(half):
             return coal.Capsule(radius, 2 * half) if half else coal.Sphere(radius)
+        case Box(half) if not half[0] and not half[1]:
+            # Capsules and spheres of a world are boxes without width.
+            return coal_shape(Segment(half[2]), radius)
         case Box(half):
             return coal.Box(*(2 * half))
         case BoxPlusEllipsoid(half, radii) if half[2]:

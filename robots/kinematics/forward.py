@@ -26,7 +26,14 @@ from posewise.compilation.precision import full_matmul_precision
 from ..errors import ConfigError, unknown_name
 from ..typing import Array, FrameName
 from .manifold import integrate
-from .transforms import cross, quat_multiply, quat_normalize, quat_to_matrix, rotate
+from .transforms import (
+    compose,
+    cross,
+    quat_multiply,
+    quat_normalize,
+    quat_to_matrix,
+    rotate,
+)
 from .tree import KinematicTree
 
 MIN_FRAME_CAPACITY = 64
@@ -243,7 +250,7 @@ def forward_pass(K: Kinematics, q: Float[Array, "*batch nq"]) -> ForwardPass:
     (R, p), twists = forward_pass_nodes(K, q)
     R_node = R[..., K.frame_nodes, :, :]
     frames = FramePoses(
-        R_node @ _cast_like(q, K.frame_R),
+        compose(R_node, _cast_like(q, K.frame_R)),
         p[..., K.frame_nodes, :] + rotate(R_node, _cast_like(q, K.frame_p)),
     )
     return ForwardPass(frames, twists)
@@ -285,14 +292,11 @@ def attached_poses(nodes: FramePoses, attachment: FrameAttachment) -> FramePoses
 
     R, p = materialize(partial(jax.tree.map, node_of), nodes)
 
-    def compose(R: Array, p: Array, R_offset: Array, p_offset: Array) -> FramePoses:
-        # Sums of products instead of `@`, because element-wise operations fuse.
-        R_frame = sum(R[..., k, None] * R_offset[..., k, None, :] for k in range(3))
-        shift = sum(R[..., k] * p_offset[..., k, None] for k in range(3))
-        return FramePoses(R_frame, p + shift)
+    def attach(R: Array, p: Array, R_offset: Array, p_offset: Array) -> FramePoses:
+        return FramePoses(compose(R, R_offset), p + rotate(R, p_offset))
 
     offset = _cast_like(p, attachment.R), _cast_like(p, attachment.p)
-    return FramePoses(*materialize(compose, R, p, *offset))
+    return FramePoses(*materialize(attach, R, p, *offset))
 
 
 @full_matmul_precision
@@ -335,7 +339,7 @@ def _node_poses(K: Kinematics, q: Array) -> tuple[Array, Array]:
     R_loc = fixed + c * cosine + s * sine
     if tree.ball_nodes:
         ball_R = quat_to_matrix(quat_normalize(q[..., indices.ball_coordinates]))
-        ball_R = _cast_like(q, K.ball_R) @ ball_R
+        ball_R = compose(_cast_like(q, K.ball_R), ball_R)
         R_loc = xp.concatenate([R_loc, ball_R], -3)[..., indices.ball_rows, :, :]
     p_loc = _cast_like(q, K.node_p)
     p_all = xp.broadcast_to(p_loc, (*batch, *p_loc.shape))
@@ -357,7 +361,7 @@ def _node_poses(K: Kinematics, q: Array) -> tuple[Array, Array]:
             R_up, p_up = R_levels[-1], p_levels[-1]
             if up is not None:
                 R_up, p_up = R_up[..., up, :, :], p_up[..., up, :]
-            R, p = R_up @ R, p_up + rotate(R_up, p)
+            R, p = compose(R_up, R), p_up + rotate(R_up, p)
         R_levels.append(R)
         p_levels.append(p)
     return xp.concatenate(R_levels, -3), xp.concatenate(p_levels, -2)

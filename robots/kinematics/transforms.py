@@ -54,7 +54,24 @@ def rotate(
     R: Float[Array, "*#batch 3 3"], v: Float[Array, "*#batch 3"]
 ) -> Float[Array, "*batch 3"]:
     """Return the matrix-vector product `R v`."""
-    return (R @ v[..., None])[..., 0]
+    if isinstance(R, np.ndarray) and isinstance(v, np.ndarray):
+        return (R @ v[..., None])[..., 0]
+    # Sums of products, as in `compose`.
+    x, y, z = (R[..., :, k] * v[..., None, k] for k in range(3))
+    return x + y + z
+
+
+@full_matmul_precision
+def compose(
+    R: Float[Array, "*#batch 3 3"], S: Float[Array, "*#batch 3 3"]
+) -> Float[Array, "*batch 3 3"]:
+    """Return the matrix product `R S`."""
+    if isinstance(R, np.ndarray) and isinstance(S, np.ndarray):
+        return R @ S
+    # Sums of products: element-wise operations fuse and vectorise over batches, where
+    # XLA for CPUs would call one multiplication of small matrices after the other.
+    x, y, z = (R[..., :, k, None] * S[..., None, k, :] for k in range(3))
+    return x + y + z
 
 
 def quat_normalize(q: Float[Array, "*batch 4"]) -> Float[Array, "*batch 4"]:

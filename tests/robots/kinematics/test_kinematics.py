@@ -103,6 +103,14 @@ def test_batches_jit_vmap_and_numpy_agree():
     np.testing.assert_allclose(got, frames.p, atol=1e-15)
 
 
+def test_compiled_poses_multiply_no_small_matrices():
+    # XLA for CPUs multiplies matrices of a batch one after the other.
+    C = random_tree(0, joints=len(TYPES))
+    q = jnp.asarray(random_q(C, np.random.default_rng(0), 4))
+    program = jax.make_jaxpr(C.kinematics().forward_pass)(q)
+    assert "dot_general" not in str(program)
+
+
 def test_float32_is_close_to_float64():
     C = random_tree(2, joints=12)
     K = C.kinematics()
