@@ -37,6 +37,8 @@ class AffineQuantity:
     check: Callable[[Float[np.ndarray, "..."]], None]
     """Raises for values that cannot be."""
     data: AffineData
+    restates: bool = False
+    """Whether `changed` makes all of some objectives again, scales among it."""
 
     @property
     def present(self) -> Float[np.ndarray, "..."]:
@@ -75,8 +77,8 @@ def quantity_of_option(
         params = [] if feature.params is None else ["params"]
         known = ", ".join(["target", *params, "scale", *options])
         raise ObjectiveError(
-            f"wrt is ({name!r}, {objective.name!r}), but {feature.symbol.name} has no"
-            f" {name!r}, expected one of: {known}."
+            f"wrt is ({name!r}, {objective.name!r}), but"
+            f" {feature.symbol.name or 'it'} has no {name!r}, expected one of: {known}."
         )
     present = feature.scale if name == "scale" else options[name]
     if present is None and name != "scale":
@@ -101,13 +103,14 @@ def quantity_of_constraint(
 ) -> AffineQuantity:
     """Return numbers as a function of a number of a predicate."""
     number = ConstraintNumber(spec, name, constraint)
-    return _affine_quantity(
+    quantity = _affine_quantity(
         spec,
         number.label,
         np.array(number.present),
         lambda spec, value: number.changed(spec, float(value)),
         lambda value: number.check(float(value)),
     )
+    return replace(quantity, restates=True)
 
 
 def quantity_of_size(spec: ProblemSpec, frame: FrameName) -> AffineQuantity:
@@ -146,10 +149,11 @@ def quantity_of_size(spec: ProblemSpec, frame: FrameName) -> AffineQuantity:
 
 
 def require_independent(spec: ProblemSpec, parts: Sequence[AffineQuantity]) -> None:
-    """Raise an ObjectiveError where numbers depend on products of quantities."""
+    """Raise an ObjectiveError if numbers depend on products of quantities."""
     data: ChainData = compile_chain(spec).data
     every = spec
-    for part in parts:
+    # Other changes of an objective would be lost if it were made again after them.
+    for part in sorted(parts, key=lambda part: not part.restates):
         value = part.present + exact_steps(part.present)
         data = replace_leaves(data, part(data, value))
         every = part.changed(every, value)
@@ -164,5 +168,10 @@ def _affine_quantity(
     changed: Callable[[ProblemSpec, Float[np.ndarray, "..."]], ProblemSpec],
     check: Callable[[Float[np.ndarray, "..."]], None] = lambda values: None,
 ) -> AffineQuantity:
+    """Return numbers as a function of values, by building the problem with others.
+
+    Raises:
+        ObjectiveError: see `affine_data`.
+    """
     data = affine_data(spec, values, lambda value: changed(spec, value), label)
     return AffineQuantity(label, changed, check, data)

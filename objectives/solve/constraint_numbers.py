@@ -26,7 +26,7 @@ class StatedConstraint:
     index: int
     """Index among the constraints of the problem."""
     places: list[Place]
-    """Where the part is in it."""
+    """Places of the part in it."""
     objectives: list[int | None]
     """For each objective of its alternatives the index in the problem; None: another
     alternative was chosen."""
@@ -49,10 +49,12 @@ class ConstraintNumber:
         kind = type(part).__name__
         known = [f for f in _fields(part) if _is_number(getattr(part, f))]
         if name not in known:
-            listed = f"expected one of: {', '.join(known)}" if known else "nor any"
+            others = "nor any other"
+            if known:
+                others = f"expected one of: {', '.join(known)}"
             raise ObjectiveError(
                 f"wrt is ({name!r}, {kind}), but this {kind} has no number {name!r},"
-                f" {listed}."
+                f" {others}."
             )
         self.name, self.part = name, part
         self.label = f"{name} of {kind}"
@@ -155,13 +157,13 @@ def _with_number(whole: Any, place: Place, name: str, value: float) -> Any:
     """Return a constraint with another number of a part of it."""
     if not place:
         return replace(whole, **{name: value})
-    key, rest = place[0], place[1:]
+    key, below = place[0], place[1:]
     if isinstance(key, int):
-        new = _with_number(whole[key], rest, name, value)
+        new = _with_number(whole[key], below, name, value)
         return (*whole[:key], new, *whole[key + 1 :])
     # A copy, because formulas have no constructor of their fields.
     other = copy(whole)
-    inner = _with_number(getattr(whole, key), rest, name, value)
+    inner = _with_number(getattr(whole, key), below, name, value)
     object.__setattr__(other, key, inner)
     return other
 

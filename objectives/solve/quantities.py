@@ -1,7 +1,6 @@
 """Quantities that a path is a function of, as parts of the numbers of its problem."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Literal, Protocol, TypeAlias
 
 import jax
@@ -11,9 +10,8 @@ from jaxtyping import PyTree
 
 from posewise.features.bound_feature import cast_floating
 from posewise.features.quaternion_targets import traced_unit_target
-from posewise.robots.kinematics.forward import Kinematics
 from posewise.robots.typing import FrameName, VectorLike
-from posewise.robots.world.moved_origins import MOVED_ARRAYS, with_origins
+from posewise.robots.world.moved_origins import with_origins
 from posewise.solvers.sensitivity import replace_leaves
 
 from ..chain.groups import ChainData
@@ -45,8 +43,9 @@ frame in its parent, or the sizes of its shape.
 class DataFunction(Protocol):
     """Numbers of a problem as a function of a quantity."""
 
-    present: PyTree
-    """The value in the problem."""
+    @property
+    def present(self) -> PyTree:
+        """The value in the problem."""
 
     def __call__(self, data: ChainData, value: Any) -> ChainData:
         """Return the numbers that depend on a value, and None for all others.
@@ -109,8 +108,8 @@ class _ListData:
                 f" {got}: expected a list of {len(self.parts)} values, one of each."
             )
         before, structure = jax.tree.flatten(data)
-        for part, own in zip(self.parts, value, strict=True):
-            data = replace_leaves(data, part(data, own))
+        for part, its_value in zip(self.parts, value, strict=True):
+            data = replace_leaves(data, part(data, its_value))
         after = jax.tree.leaves(data)
         varied = [b if b is not a else None for a, b in zip(before, after, strict=True)]
         numbers: ChainData = jax.tree.unflatten(structure, varied)
@@ -186,9 +185,6 @@ class _OriginData:
                 " (7,); for several origins use jax.vmap."
             )
         moved = with_origins(self.tree, data.K, dict.fromkeys(self.copies, pose))
-        others: Any = {
-            name: None
-            for name in Kinematics.__dataclass_fields__
-            if name not in (*MOVED_ARRAYS, "tree", "names")
-        }
-        return with_kinematics(data, replace(moved, **others))
+        # What does not depend on origins is the same array.
+        varied = jax.tree.map(lambda b, a: None if b is a else b, moved, data.K)
+        return with_kinematics(data, varied)
