@@ -68,6 +68,20 @@ class ConstraintNumber:
                 f"wrt is ({name!r}, {part!r}), expected a predicate of this problem:"
                 " what add() was given, or a part of it."
             )
+        self._refuse_shared(spec)
+
+    def _refuse_shared(self, spec: ProblemSpec) -> None:
+        """Raise if another constraint states an objective too, with its own number."""
+        its_rows = {i for stated in self.stated for i in stated.objectives} - {None}
+        indices = {stated.index for stated in self.stated}
+        for k, added in enumerate(spec.constraints):
+            others = _objective_indices(spec, added.alternatives)
+            if k not in indices and its_rows.intersection(others):
+                raise ObjectiveError(
+                    f"wrt is ({self.name!r}, {self.part!r}), whose rows"
+                    f" {added.constraint!r} states, too; expected a predicate with rows"
+                    " of its own, such as the only one about these objects."
+                )
 
     @property
     def present(self) -> float:

@@ -304,3 +304,22 @@ def test_products_of_quantities_are_refused():
 def test_the_scale_and_a_number_of_one_predicate():
     komo, _, _, reaching, near, rows = stated()
     komo.function([("scale", rows[0]), ("reach", reaching), ("nearness", near)])
+
+
+def test_rows_that_two_predicates_share():
+    """What makes one box stable makes the other so, with one number."""
+    C = pw.Config()
+    C.add_frame("table", shape=pw.Box([1, 1, 0.1]), contact=1)
+    for name, z in (("low", 0.1), ("high", 0.2)):
+        shape = pw.Box([0.1, 0.1, 0.1])
+        C.add_frame(name, joint="free", position=[0, 0, z], shape=shape, contact=1)
+    komo = pw.KOMO(C)
+    komo.add(logic.Stable("low"))
+    komo.function(("shift", logic.Stable("low")))
+    komo.add(logic.Stable("high"))
+    with pytest.raises(ObjectiveError, match="Stable.*'high'.* states, too; expected"):
+        komo.function(("shift", logic.Stable("low")))
+    with pytest.raises(ObjectiveError, match="No objective .* depends on the speed"):
+        other = pw.KOMO(C)
+        other.add(logic.Stable("low"))
+        other.function(("speed", logic.Stable("low")))
