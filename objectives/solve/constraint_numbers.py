@@ -79,8 +79,8 @@ class ConstraintNumber:
             if k not in indices and its_rows.intersection(others):
                 raise ObjectiveError(
                     f"wrt is ({self.name!r}, {self.part!r}), whose rows"
-                    f" {added.constraint!r} states, too; expected a predicate with rows"
-                    " of its own, such as the only one about these objects."
+                    f" {added.constraint!r} states, too; expected a predicate that"
+                    " alone states its rows."
                 )
 
     @property

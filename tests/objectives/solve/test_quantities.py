@@ -307,7 +307,7 @@ def test_the_scale_and_a_number_of_one_predicate():
 
 
 def test_rows_that_two_predicates_share():
-    """What makes one box stable makes the other so, with one number."""
+    """Two boxes of one stack are stable by the same rows, with one number."""
     C = pw.Config()
     C.add_frame("table", shape=pw.Box([1, 1, 0.1]), contact=1)
     for name, z in (("low", 0.1), ("high", 0.2)):
