@@ -529,7 +529,7 @@ class KOMO(PathProblem):
     @overload
     def function(
         self,
-        wrt: Quantity,
+        wrt: Quantity | list[Quantity],
         *,
         with_status: Literal[False] = False,
         seed: int = 0,
@@ -541,7 +541,7 @@ class KOMO(PathProblem):
     @overload
     def function(
         self,
-        wrt: Quantity,
+        wrt: Quantity | list[Quantity],
         *,
         with_status: Literal[True],
         seed: int = 0,
@@ -552,7 +552,7 @@ class KOMO(PathProblem):
 
     def function(
         self,
-        wrt: Quantity,
+        wrt: Quantity | list[Quantity],
         *,
         with_status: bool = False,
         seed: int = 0,
@@ -560,15 +560,17 @@ class KOMO(PathProblem):
         tolerance: float = 1e-3,
         **options: Unpack[SolverOptions],
     ) -> PathFunction | PathFunctionWithStatus:
-        """Return the path (T, nq) as a JAX function of a quantity of the problem.
+        """Return the path (T, nq) as a JAX function of quantities of the problem.
 
         Quantities are the target (D,) of an objective, `wrt=objective`; the params of
         its function, a tree of arrays such as the weights of a learnt cost,
         `("params", objective)`; its `("scale", objective)`, or an option such as
-        `("margin", objective)`; the constant pose (7,) of a frame in its parent, before
-        its joint, `("origin", frame)`: the place of an obstacle or the offset of a
-        link; and the sizes of its shape, `("size", frame)`, in the order of the shape's
-        constructor, without a rounding.
+        `("margin", objective)`; a number of a predicate that was added, or of a part of
+        a formula, such as `("nearness", logic.NextTo("mug", "bowl"))`; the constant
+        pose (7,) of a frame in its parent, before its joint, `("origin", frame)`: the
+        place of an obstacle or the offset of a link; and the sizes of its shape,
+        `("size", frame)`, in the order of the shape's constructor, without a rounding.
+        Of a list of quantities, the path is a function of a list of their values.
 
         The problem is that of now, whatever changes later. The function solves from the
         initial path (`initialize` with a solution to stay near it) and makes the
@@ -586,7 +588,8 @@ class KOMO(PathProblem):
         so.
 
         Args:
-            wrt: the quantity; objectives as `add_objective` returned them.
+            wrt: the quantity, or a list of them; objectives as `add_objective` returned
+                them, predicates equal to those that `add` was given.
             with_status: whether the function returns the path and a `Status` as an
                 integer: CONVERGED for exact solutions, whose derivative exists.
             seed: of the random starts.

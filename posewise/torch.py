@@ -13,11 +13,13 @@ from typing import Any, Unpack
 
 import jax
 import jax.numpy as jnp
+from jax.flatten_util import ravel_pytree
 
 from .features import Feature, FeatureError
 from .logic import Predicate
 from .objectives import KOMO, Objective
-from .objectives.solve.path_function import target_dim
+from .objectives.solve.path_function import present_values
+from .objectives.solve.quantities import Quantity
 from .robots import Config
 from .robots.typing import VectorLike
 from .solvers import Status
@@ -73,17 +75,20 @@ def predicate_function(
 
 def path_function(
     komo: KOMO,
-    wrt: Objective,
+    wrt: Quantity | list[Quantity],
     *,
     seed: int = 0,
     starts: int = 1,
     tolerance: float = 1e-3,
     **options: Unpack[SolverOptions],
 ) -> Callable[[torch.Tensor], tuple[torch.Tensor, torch.Tensor]]:
-    """Return a solve as a function of an objective's target.
+    """Return a solve as a function of an objective's target, or of other quantities.
 
     The function takes targets (…, D) and returns paths (…, T, nq) and a status (…) of
-    each, an integer of `posewise.Status`; see `KOMO.function`. Where the status is
+    each, an integer of `posewise.Status`; see `KOMO.function`. Of other quantities, and
+    of a list of them, it takes all their numbers (…, D) in one row: one value after the
+    other, each in the order of its memory, and trees of params in that of
+    `jax.tree.leaves`. `torch.cat` makes such rows. Where the status is
     CONVERGED, the path is exact and has the derivative of the implicit function.
     Elsewhere, as for a target out of reach or one that is not finite, the path is the
     solver's best point, and **its gradient is zero**: such elements pull no parameter
@@ -95,7 +100,8 @@ def path_function(
 
     Args:
         komo: the problem.
-        wrt: the objective, as `add_objective` returned it.
+        wrt: the objective, as `add_objective` returned it, or what `KOMO.function`
+            takes besides.
         seed: of the random starts.
         starts: number of starts of each solve.
         tolerance: see `KOMO.solve`.
@@ -112,10 +118,16 @@ def path_function(
         tolerance=tolerance,
         **options,
     )
+    row, unravel = ravel_pytree(present_values(komo.spec, wrt))
+
+    def solve_row(values: jax.Array) -> tuple[jax.Array, jax.Array]:
+        return solve(unravel(values.astype(row.dtype)))
+
     # On a CPU the lanes of a vmap would all wait for the slowest solve of the batch.
     is_cpu = jax.default_backend() == "cpu"
-    solve_all = partial(jax.lax.map, solve) if is_cpu else jax.vmap(solve)
-    return _Bridge("targets", (target_dim(komo.spec, wrt),), solve_all)
+    solve_all = partial(jax.lax.map, solve_row) if is_cpu else jax.vmap(solve_row)
+    name = "targets" if isinstance(wrt, Objective) else "values"
+    return _Bridge(name, row.shape, solve_all)
 
 
 class _Bridge:

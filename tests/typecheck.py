@@ -130,6 +130,8 @@ VALIDATES_ITSELF = frozenset(
     posewise.objectives.solve.problem_batch
     posewise.objectives.solve.settings
     posewise.objectives.solve.affine_data
+    posewise.objectives.solve.affine_quantities
+    posewise.objectives.solve.constraint_numbers
     posewise.objectives.solve.quantities
     posewise.objectives.solve.path_function
     posewise.objectives.templates

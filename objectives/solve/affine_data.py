@@ -36,8 +36,6 @@ class AffineData(NamedTuple):
     present: Float[np.ndarray, " values"]
     structure: Any
     """Tree of the problem's data."""
-    leaves: list[np.ndarray]
-    """All leaves of the data, at the present values."""
     slopes: dict[int, np.ndarray]
     """Derivatives by each value, along a leading axis, of the leaves that depend on
     any."""
@@ -46,24 +44,30 @@ class AffineData(NamedTuple):
     which some depend on the values."""
 
     @full_matmul_precision
-    def at(self, values: Float[jax.Array, "..."]) -> ChainData:
-        """Return the numbers at other values, and None for all that do not depend."""
+    def at(self, data: ChainData, values: Float[jax.Array, "..."]) -> ChainData:
+        """Return the numbers at other values, and None for all that do not depend.
+
+        Args:
+            data: numbers at the present values, perhaps at others of other quantities.
+            values: the values.
+        """
         change = values.reshape(-1) - self.present
+        leaves = jax.tree.leaves(data)
         varied: dict[int, jax.Array] = {}
         for i, slope in self.slopes.items():
-            base = jnp.asarray(self.leaves[i])
+            base = jnp.asarray(leaves[i])
             moved = jnp.tensordot(change.astype(base.dtype), slope, 1)
             varied[i] = base + moved.astype(base.dtype)
         for index, half, radii in self.radii:
-            x, r = (jnp.asarray(varied.get(i, self.leaves[i])) for i in (half, radii))
+            x, r = (jnp.asarray(varied.get(i, leaves[i])) for i in (half, radii))
             # a bound: half the diagonal of the box, and the ellipsoid around its points
             bound = jnp.sqrt(jnp.sum(x * x, -1)) + jnp.max(r, -1)
-            old = self.leaves[index]
-            radius = jnp.where(np.isinf(old), old, bound)
+            old = leaves[index]
+            radius = jnp.where(jnp.isinf(old), old, bound)
             varied[index] = jax.lax.stop_gradient(radius)
-        leaves = [varied.get(i) for i in range(len(self.leaves))]
-        data: ChainData = jax.tree.unflatten(self.structure, leaves)
-        return data
+        every = [varied.get(i) for i in range(len(leaves))]
+        changed: ChainData = jax.tree.unflatten(self.structure, every)
+        return changed
 
 
 def affine_data(
@@ -102,8 +106,7 @@ def affine_data(
 
     x = present.reshape(-1)
     slopes: list[list[np.ndarray]] = [[] for _ in base]
-    # Powers of two and no subtraction of what is far larger keep the slopes exact.
-    steps = 2.0 ** np.round(np.log2(np.maximum(np.abs(x), 2.0**-10)))
+    steps = exact_steps(x)
     for k, step in enumerate(steps):
         direction = np.zeros(len(x))
         direction[k] = step
@@ -132,10 +135,33 @@ def affine_data(
         shape=present.shape,
         present=x,
         structure=structure,
-        leaves=base,
         slopes={i: np.stack(slopes[i]) for i in varied},
         radii=radii,
     )
+
+
+def exact_steps(values: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
+    """Return steps of values that keep differences of numbers exact.
+
+    They are powers of two, and nothing that is far larger is subtracted.
+    """
+    steps: np.ndarray = 2.0 ** np.round(np.log2(np.maximum(np.abs(values), 2.0**-10)))
+    return steps
+
+
+def require_sum(data: ChainData, together: ChainData, label: str) -> None:
+    """Raise an ObjectiveError unless numbers change by the sum of some changes.
+
+    Args:
+        data: numbers to which the changes by some quantities were added.
+        together: those of the problem with all quantities changed at once.
+        label: of the quantities, for messages.
+    """
+    paths = jax.tree_util.tree_flatten_with_path(data)[0]
+    for (path, a), b in zip(paths, jax.tree.leaves(together), strict=True):
+        name = str(getattr(path[-1], "key", ""))
+        if name != CORE_RADIUS:
+            _require_affine(np.asarray(b), np.asarray(a), np.asarray(b), label, name)
 
 
 def _agree_in_structure(a: np.ndarray, b: np.ndarray) -> bool:

@@ -1,18 +1,17 @@
-"""The path of a problem as a JAX function of one of its quantities."""
+"""The path of a problem as a JAX function of some of its quantities."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, PyTree
 
 from posewise.solvers.differentiable import Starts, solve_differentiably
 
 from ..chain.groups import ChainData
-from ..problem.params import objective_index
 from ..problem.spec import ProblemSpec, compile_chain, initial_paths, mode_sequence
-from ..terms.objective import Objective, ObjectiveError
+from ..terms.objective import ObjectiveError
 from .alternatives import resolve_alternatives
 from .quantities import Quantity, data_function
 from .settings import SolveSettings
@@ -20,32 +19,27 @@ from .settings import SolveSettings
 Path: TypeAlias = Float[jax.Array, "T nq"]
 PathAndStatus: TypeAlias = tuple[Path, Int[jax.Array, ""]]
 PathFunction: TypeAlias = Callable[[Any], Path]
-"""Function of numbers, or of a tree of arrays where the quantity is params."""
+"""Function of numbers, of a tree of arrays where the quantity is params, or of a list
+of such values."""
 PathFunctionWithStatus: TypeAlias = Callable[[Any], PathAndStatus]
 
 
-def target_dim(spec: ProblemSpec, wrt: Objective) -> int:
-    """Return the number of entries D of an objective's target.
-
-    Args:
-        spec: the problem.
-        wrt: one of its objectives.
+def present_values(spec: ProblemSpec, wrt: Quantity | list[Quantity]) -> PyTree:
+    """Return the values of a quantity in a problem, a list of them for a list.
 
     Raises:
-        ObjectiveError: for an objective of another problem.
+        ObjectiveError: see `KOMO.function`.
     """
-    spec = resolve_alternatives(spec)[0]
-    _, data, locations = compile_chain(spec)
-    part = locations[objective_index(spec, wrt, "wrt")][0]
-    return int(data.batches[part.batch].target.shape[-1])
+    return data_function(resolve_alternatives(spec)[0], wrt).present
 
 
 def path_function(
-    spec: ProblemSpec, wrt: Quantity, settings: SolveSettings
+    spec: ProblemSpec, wrt: Quantity | list[Quantity], settings: SolveSettings
 ) -> PathFunctionWithStatus:
     """Return the path and its status as a function of `wrt`; see `KOMO.function`."""
     numbers, solve = data_function(spec, wrt), _solve_function(spec, settings)
-    return lambda value: solve(numbers(value))
+    data = compile_chain(spec).data
+    return lambda value: solve(numbers(data, value))
 
 
 def _solve_function(

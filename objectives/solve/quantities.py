@@ -1,53 +1,70 @@
 """Quantities that a path is a function of, as parts of the numbers of its problem."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from typing import Any, Literal, Protocol, TypeAlias
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, PyTree
+from jaxtyping import PyTree
 
 from posewise.features.bound_feature import cast_floating
 from posewise.features.quaternion_targets import traced_unit_target
-from posewise.robots.config import Config
-from posewise.robots.geometry.shape_sizes import sizes_of, with_sizes
-from posewise.robots.kinematics.forward import Kinematics
 from posewise.robots.typing import FrameName, VectorLike
-from posewise.robots.world.moved_origins import MOVED_ARRAYS, with_origins
+from posewise.robots.world.moved_origins import with_origins
+from posewise.solvers.sensitivity import replace_leaves
 
 from ..chain.groups import ChainData
 from ..chain.modes import original_name
-from ..checks.outdated import outdated_constraints
 from ..problem.params import objective_index
-from ..problem.spec import ProblemCache, ProblemSpec, compile_chain, mode_sequence
+from ..problem.spec import ProblemSpec, compile_chain, mode_sequence
 from ..solution.targets import with_kinematics, with_params, with_target
+from ..terms.interval import SupportsObjectives
 from ..terms.objective import Objective, ObjectiveError
-from .affine_data import AffineData, affine_data
+from .affine_quantities import (
+    AffineQuantity,
+    quantity_of_constraint,
+    quantity_of_option,
+    quantity_of_size,
+    require_independent,
+)
 
 Quantity: TypeAlias = (
-    Objective | tuple[Literal["origin", "size"], FrameName] | tuple[str, Objective]
+    Objective
+    | tuple[Literal["origin", "size"], FrameName]
+    | tuple[str, Objective | SupportsObjectives]
 )
 """An objective: its target. Otherwise "params" of its function, its "scale", or an
-option such as "margin"; the origin of a frame in its parent, or the sizes of its shape.
+option such as "margin"; a number of a predicate, such as "nearness"; the origin of a
+frame in its parent, or the sizes of its shape.
 """
 
 
 class DataFunction(Protocol):
     """Numbers of a problem as a function of a quantity."""
 
-    def __call__(self, value: Any) -> ChainData:
-        """Return the numbers that depend on a value, and None for all others."""
+    @property
+    def present(self) -> PyTree:
+        """The value in the problem."""
+
+    def __call__(self, data: ChainData, value: Any) -> ChainData:
+        """Return the numbers that depend on a value, and None for all others.
+
+        Args:
+            data: numbers of the problem, perhaps at other values of other quantities.
+            value: the value.
+        """
 
 
-def data_function(spec: ProblemSpec, wrt: Quantity) -> DataFunction:
-    """Return the numbers of a problem as a function of a quantity.
+def data_function(spec: ProblemSpec, wrt: Quantity | list[Quantity]) -> DataFunction:
+    """Return the numbers of a problem as a function of a quantity, or of several.
 
     Raises:
         ObjectiveError: for what is no quantity of this problem, or none that its path
             is a differentiable function of.
     """
+    if isinstance(wrt, list):
+        return _ListData(spec, wrt)
     if isinstance(wrt, Objective):
         return _TargetData(spec, wrt)
     match wrt:
@@ -56,52 +73,87 @@ def data_function(spec: ProblemSpec, wrt: Quantity) -> DataFunction:
         case ("origin", str(frame)):
             return _OriginData(spec, frame)
         case ("size", str(frame)):
-            return _data_of_size(spec, frame)
+            return quantity_of_size(spec, frame)
         case (str(name), Objective() as objective):
-            return _data_of_option(spec, name, objective)
+            return quantity_of_option(spec, name, objective)
+        case (str(name), SupportsObjectives() as constraint):
+            return quantity_of_constraint(spec, name, constraint)
     raise ObjectiveError(
         f"wrt is {wrt!r}, expected an objective, as add_objective returned it;"
         ' ("params", objective), ("scale", objective) or one of its options, such as'
-        ' ("margin", objective); or ("origin", frame) or ("size", frame).'
+        ' ("margin", objective); ("nearness", predicate) or another number of a'
+        ' predicate; ("origin", frame) or ("size", frame); or a list of these.'
     )
+
+
+class _ListData:
+    """Numbers as a function of the values of several quantities."""
+
+    def __init__(self, spec: ProblemSpec, wrt: list[Quantity]) -> None:
+        twice = [q for i, q in enumerate(wrt) if q in wrt[:i]]
+        if twice or not wrt:
+            got = f"has {twice[0]!r} twice" if twice else "is empty"
+            raise ObjectiveError(f"wrt {got}, expected a list of different quantities.")
+        self.parts = [data_function(spec, quantity) for quantity in wrt]
+        self.present = [part.present for part in self.parts]
+        affine = [part for part in self.parts if isinstance(part, AffineQuantity)]
+        if len(affine) > 1:
+            require_independent(spec, affine)
+
+    def __call__(self, data: ChainData, value: Sequence[Any]) -> ChainData:
+        if not isinstance(value, (list, tuple)) or len(value) != len(self.parts):
+            got = f"{len(value)} values" if isinstance(value, (list, tuple)) else "one"
+            raise ObjectiveError(
+                f"The path is a function of {len(self.parts)} quantities, but got"
+                f" {got}: expected a list of {len(self.parts)} values, one of each."
+            )
+        before, structure = jax.tree.flatten(data)
+        for part, its_value in zip(self.parts, value, strict=True):
+            data = replace_leaves(data, part(data, its_value))
+        after = jax.tree.leaves(data)
+        varied = [b if b is not a else None for a, b in zip(before, after, strict=True)]
+        numbers: ChainData = jax.tree.unflatten(structure, varied)
+        return numbers
 
 
 class _TargetData:
     """Numbers as a function of the target of an objective."""
 
     def __init__(self, spec: ProblemSpec, wrt: Objective) -> None:
-        _, self.data, locations = compile_chain(spec)
+        _, data, locations = compile_chain(spec)
         self.parts = locations[objective_index(spec, wrt, "wrt")]
         self.feature = wrt.feature
-        self.dim = int(self.data.batches[self.parts[0].batch].target.shape[-1])
+        first = self.parts[0]
+        self.present = np.asarray(data.batches[first.batch].target)[first.rows[0]]
 
-    def __call__(self, value: VectorLike) -> ChainData:
-        target = jnp.asarray(value, self.data.prefix.dtype)
-        if target.shape != (self.dim,):
+    def __call__(self, data: ChainData, value: VectorLike) -> ChainData:
+        target, expected = jnp.asarray(value, data.prefix.dtype), self.present.shape
+        if target.shape != expected:
             raise ObjectiveError(
-                f"The target has shape {target.shape}, expected ({self.dim},); for"
+                f"The target has shape {target.shape}, expected {expected}; for"
                 " several targets use jax.vmap."
             )
         phi = self.feature
         target = traced_unit_target(phi.symbol, phi.order, phi.scale, target)
-        return with_target(self.data, self.parts, target)
+        return with_target(data, self.parts, target)
 
 
 class _ParamsData:
     """Numbers as a function of the params of an objective's function."""
 
     def __init__(self, spec: ProblemSpec, wrt: Objective) -> None:
-        _, self.data, locations = compile_chain(spec)
-        self.parts = locations[objective_index(spec, wrt, "wrt")]
+        index = objective_index(spec, wrt, "wrt")
+        self.parts = compile_chain(spec).locations[index]
         self.name, self.params = wrt.name, wrt.feature.function_params
+        self.present = spec.objectives[index].feature.params
 
-    def __call__(self, value: PyTree) -> ChainData:
-        dtype = self.data.prefix.dtype
+    def __call__(self, data: ChainData, value: PyTree) -> ChainData:
+        dtype = data.prefix.dtype
         leaves = {
             name: cast_floating(leaf, dtype)
             for name, leaf in self.params.traced_leaves(self.name, value).items()
         }
-        return with_params(self.data, self.parts, leaves)
+        return with_params(data, self.parts, leaves)
 
 
 class _OriginData:
@@ -117,7 +169,7 @@ class _OriginData:
             for f in tree.model.frames
             if original_name(f.name) == frame and np.array_equal(f.origin, before)
         ]
-        self.data = compile_chain(spec).data
+        self.present = np.asarray(before, float)
         for objective in spec.objectives:
             if objective.feature.symbol.depends_on_origins:
                 raise ObjectiveError(
@@ -125,106 +177,14 @@ class _OriginData:
                     f" path is no differentiable function of the origin of {frame!r}."
                 )
 
-    def __call__(self, value: VectorLike) -> ChainData:
+    def __call__(self, data: ChainData, value: VectorLike) -> ChainData:
         pose = jnp.asarray(value)
         if pose.shape != (7,):
             raise ObjectiveError(
                 f"The origin of {self.frame!r} has shape {pose.shape}, expected a pose"
                 " (7,); for several origins use jax.vmap."
             )
-        moved = with_origins(self.tree, self.data.K, dict.fromkeys(self.copies, pose))
-        others: Any = {
-            name: None
-            for name in Kinematics.__dataclass_fields__
-            if name not in (*MOVED_ARRAYS, "tree", "names")
-        }
-        return with_kinematics(self.data, replace(moved, **others))
-
-
-def _data_of_option(
-    spec: ProblemSpec, name: str, objective: Objective
-) -> "_CheckedAffineData":
-    """Return numbers as a function of an objective's scale, or of an option."""
-    index = objective_index(spec, objective, "wrt")
-    feature = spec.objectives[index].feature
-    options: Mapping[str, Any] = {**feature.symbol.options, **feature.options}
-    if name != "scale" and name not in options:
-        params = [] if feature.params is None else ["params"]
-        known = ", ".join(["target", *params, "scale", *options])
-        raise ObjectiveError(
-            f"wrt is ({name!r}, {objective.name!r}), but {feature.symbol.name} has no"
-            f" {name!r}, expected one of: {known}."
-        )
-    present = feature.scale if name == "scale" else options[name]
-    if present is None and name != "scale":
-        raise ObjectiveError(
-            f"wrt is ({name!r}, {objective.name!r}), which is None in this problem,"
-            " expected a number that varies."
-        )
-    values = np.asarray(1.0 if present is None else present, float)
-
-    def changed(value: Float[np.ndarray, "..."]) -> ProblemSpec:
-        old = spec.objectives[index]
-        new = replace(old, feature=old.feature.with_number(name, value))
-        every = (*spec.objectives[:index], new, *spec.objectives[index + 1 :])
-        cache = ProblemCache(modes=spec.cache.modes)
-        return replace(spec, objectives=every, cache=cache)
-
-    label = f"{name} of {objective.name}"
-    return _CheckedAffineData(label, affine_data(spec, values, changed, label))
-
-
-def _data_of_size(spec: ProblemSpec, frame: FrameName) -> "_CheckedAffineData":
-    """Return numbers as a function of the sizes of a frame's shape."""
-    C, label = spec.config, f"size of {frame!r}"
-    solid = [g for g in C.frame(frame).geometries if g.collision]
-    if len(solid) != 1:
-        raise ObjectiveError(
-            f"wrt is ('size', {frame!r}), but the frame has {len(solid)} shapes for"
-            " collision, expected one."
-        )
-    (shape,) = (g.shape for g in solid)
-    values = sizes_of(shape, frame)
-
-    def changed(value: Float[np.ndarray, " sizes"]) -> ProblemSpec:
-        world: Config = C.copy()
-        other = with_sizes(shape, value)
-        world.replace_frame(
-            frame,
-            geometries=tuple(
-                replace(g, shape=other) if g.shape is shape else g
-                for g in C.frame(frame).geometries
-            ),
-        )
-        return spec.in_world(world)
-
-    for sentence in outdated_constraints(changed(2 * values)):
-        raise ObjectiveError(f"The path is no function of the {label}: {sentence}")
-    data = affine_data(spec, values, changed, label)
-    return _CheckedAffineData(label, data, is_size=True)
-
-
-@dataclass(frozen=True)
-class _CheckedAffineData:
-    """Numbers as an affine function of a few values, whose shape is checked."""
-
-    label: str
-    data: AffineData
-    is_size: bool = False
-    """Whether values are sizes, so that none is negative."""
-
-    def __call__(self, value: VectorLike) -> ChainData:
-        x, expected = jnp.asarray(value, float), self.data.shape
-        if x.size == 1 and expected in ((), (1,)):
-            x = x.reshape(expected)
-        if x.shape != expected:
-            raise ObjectiveError(
-                f"The {self.label} has shape {x.shape}, expected {expected}; for"
-                " several values use jax.vmap."
-            )
-        is_known = not isinstance(x, jax.core.Tracer)
-        if self.is_size and is_known and bool((x < 0).any()):
-            raise ObjectiveError(
-                f"The {self.label} is {x.tolist()}, expected sizes >= 0 [m]."
-            )
-        return self.data.at(x)
+        moved = with_origins(self.tree, data.K, dict.fromkeys(self.copies, pose))
+        # What does not depend on origins is the same array.
+        varied = jax.tree.map(lambda b, a: None if b is a else b, moved, data.K)
+        return with_kinematics(data, varied)

@@ -32,12 +32,6 @@ from ..typing import Array, FrameName
 from .frame import Frame
 from .frame_tree import FrameTree
 
-MOVED_ARRAYS = (
-    *("node_p", "rotation_basis", "rotation_quat_basis", "ball_R", "ball_quat"),
-    *("slide_axis", "dof_axis", "frame_R", "frame_p", "frame_quat"),
-)
-"""Arrays of `Kinematics` that depend on origins."""
-
 
 class FixedParts(NamedTuple):
     """Frames and nodes that a frame carries with no joint between."""

@@ -16,6 +16,7 @@ NEEDS = {
     "08": ("mujoco",),
     "12": ("mujoco", "viser"),
     "16": ("mujoco",),
+    "20": ("torch",),
 }
 
 

@@ -120,6 +120,28 @@ def test_targets_out_of_reach_have_a_status_and_no_gradient(reach):
     np.testing.assert_allclose(shift.grad, z.grad.sum(0), atol=1e-12)
 
 
+def test_values_of_several_quantities_are_one_row():
+    komo = pw.KOMO(ARM)
+    home = komo.add_control_objective(0, 0.3)
+    tip = komo.add_objective([], FS.position, ["tip"], pw.OT.sos, target=[*GOOD, 0])
+    wrt = [tip, ("scale", home)]
+    in_jax, f = komo.function(wrt), bridge.path_function(komo, wrt)
+    batch = np.column_stack([targets(GOOD, NEAR), [0.3, 0.5]])
+    rows = torch.tensor(batch, requires_grad=True)
+    paths, status = f(rows)
+    assert (status == Status.CONVERGED).all()
+    (paths**2).sum().backward()
+    for k, row in enumerate(batch):
+        np.testing.assert_allclose(
+            paths[k].detach(), in_jax([row[:3], row[3]]), atol=1e-9
+        )
+        slope = jax.grad(lambda x: jnp.sum(in_jax([x[:3], x[3]]) ** 2))(row)
+        assert np.abs(slope[3]) > 1e-3
+        np.testing.assert_allclose(rows.grad[k], slope, atol=1e-9)
+    with pytest.raises(pw.FeatureError, match=r"values has shape \(3,\).*\(…, 4\)"):
+        f(rows[0, :3])
+
+
 def test_gradients_are_finite_differences(reach):
     """By PyTorch's own check, in float64."""
     on = bridge.predicate_function(logic.OnTopOf("mug", "table"), table())
