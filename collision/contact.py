@@ -5,14 +5,16 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
+from jax.custom_derivatives import SymbolicZero
 from jaxtyping import Float
 
 from posewise.compilation.arrays import Array
 from posewise.compilation.compaction import compute_where
+from posewise.compilation.zero_tangents import instantiate_zeros
 
 from .boxes import box_distance
 from .broad_phase import distance_lower_bound
-from .contact_derivatives import contact_tangents
+from .contact_derivatives import BodyRates, contact_tangents, twist_of_pose
 from .cores import (
     Body,
     Box,
@@ -92,11 +94,25 @@ def _contact(a: Body, b: Body, cutoff: Array | None) -> Contact:
     return Contact(*_batched_contact(a, b, cutoff))
 
 
-@_contact.defjvp
 def _contact_jvp(primals: Any, tangents: Any) -> Any:
     a, b, _ = primals
     out = _contact(*primals)
-    return out, Contact(*contact_tangents(a, b, out, *tangents[:2]))
+    rates = map(_rates_of_body, (a, b), tangents[:2])
+    return out, Contact(*contact_tangents(a, b, out, *rates))
+
+
+_contact.defjvp(_contact_jvp, symbolic_zeros=True)
+
+
+def _rates_of_body(body: Body, d: Body) -> BodyRates:
+    """Return the rates of a body, of sizes only if one of them changes."""
+    sizes = jax.tree.leaves((d.core, d.radius))
+    has_fixed_sizes = all(isinstance(t, SymbolicZero) for t in sizes)
+    rates = instantiate_zeros(d, body)
+    twist = twist_of_pose(body.R, body.p, rates.R, rates.p)
+    if has_fixed_sizes:
+        return BodyRates(*twist, None, None)
+    return BodyRates(*twist, rates.core, rates.radius)
 
 
 # Under `vmap`, the loops within would select the old or the new state at every step.

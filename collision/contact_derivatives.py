@@ -12,11 +12,21 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float
 
 from posewise.compilation.arrays import Array
 from posewise.compilation.precision import full_matmul_precision
 
-from .cores import Body, Core, HalfSpace, Hull, support_point
+from .cores import (
+    Body,
+    BoxPlusEllipsoid,
+    Core,
+    HalfSpace,
+    Hull,
+    MixedBody,
+    MixedCore,
+    support_point,
+)
 from .surfaces import (
     Curvature,
     FlatDirections,
@@ -36,9 +46,38 @@ from .vec3_array import (
 )
 
 
+class BodyRates(NamedTuple):
+    """Rates of a body: its motion as a twist, and those of its sizes."""
+
+    linear: Float[Array, "*batch 3"]
+    """Velocity of the body's point at the world's origin [m]."""
+    angular: Float[Array, "*batch 3"]
+    """Angular velocity, in the world [rad]."""
+    core: Core | MixedCore | None
+    """Rates of the core's sizes; None: none changes, nor does the radius."""
+    radius: Float[Array, "*batch"] | None
+
+
+def twist_of_pose(
+    R: Float[Array, "*batch 3 3"],
+    p: Float[Array, "*batch 3"],
+    dR: Float[Array, "*batch 3 3"],
+    dp: Float[Array, "*batch 3"],
+) -> tuple[Float[Array, "*batch 3"], Float[Array, "*batch 3"]]:
+    """Return the twist of a pose about the world's origin: linear, angular part."""
+    # Sums of products instead of `@`, because element-wise operations fuse.
+    spin: Any = sum(dR[..., :, None, k] * R[..., None, :, k] for k in range(3))
+    angular = jnp.stack([spin[..., 2, 1], spin[..., 0, 2], spin[..., 1, 0]], -1)
+    return dp - jnp.cross(angular, p), angular
+
+
 @full_matmul_precision
 def contact_tangents(
-    a: Body, b: Body, out: tuple[Array, Array, Array, Array], da: Body, db: Body
+    a: Body | MixedBody,
+    b: Body | MixedBody,
+    out: tuple[Array, Array, Array, Array],
+    da: BodyRates,
+    db: BodyRates,
 ) -> tuple[Any, ...]:
     """Return tangents of distance, point on A, point on B and normal.
 
@@ -46,8 +85,8 @@ def contact_tangents(
         a: bodies A.
         b: bodies B.
         out: their distances, points on A, points on B and normals.
-        da: tangents of A's core sizes, radius and pose.
-        db: tangents of B's core sizes, radius and pose.
+        da: rates of A.
+        db: rates of B.
     """
     batch = out[0].shape
     a, b, out, da, db = jax.tree.map(
@@ -59,20 +98,21 @@ def contact_tangents(
 
 
 class _MovingBody(NamedTuple):
-    """A body and its tangent; the pairs are the last axis, of the core the first."""
+    """A body and its rates; the pairs are the last axis, of the core the first."""
 
-    core: Core
+    core: Core | MixedCore
     radius: Array
     R: Matrix
     p: Vectors
-    d: Any
-    """The tangents of these four."""
+    linear: Vectors
+    angular: Vectors
+    core_rate: Any
+    radius_rate: Any
 
     @classmethod
-    def of(cls, body: Body, d: Body) -> "_MovingBody":
-        tangent = cls(d.core, d.radius, pairs_last(d.R), pairs_last(d.p), None)
-        R, p = pairs_last(body.R), pairs_last(body.p)
-        return cls(body.core, body.radius, R, p, tangent)
+    def of(cls, body: Body | MixedBody, d: BodyRates) -> "_MovingBody":
+        R, p, linear, angular = map(pairs_last, (body.R, body.p, d.linear, d.angular))
+        return cls(body.core, body.radius, R, p, linear, angular, d.core, d.radius)
 
 
 def _tangents_of_pairs(
@@ -113,45 +153,60 @@ def _point_velocity(side: _MovingBody, point: Vectors, outward: Vectors) -> Vect
 
     It includes the growth of the surface with radius and core sizes.
     """
-    local = rotate_back(side.R, point - side.p)
-    rigid = rotate(side.d.R, local) + side.d.p
-    m = rotate_back(side.R, outward)
-    growth: Vectors = side.d.radius * m
-    if not isinstance(side.core, HalfSpace):
-        on_core = local - side.radius * m
-        growth = growth + _core_growth(side.core, side.d.core, m, on_core)
-    velocity: Vectors = rigid + rotate(side.R, growth)
+    rigid: Vectors = side.linear + jnp.cross(side.angular, point, axis=0)
+    if side.core_rate is None:
+        return rigid
+    m, on_core = _to_core_frame(side, outward, point)
+    growth = _core_growth(side.core, side.core_rate, m, on_core)
+    velocity: Vectors = rigid + rotate(side.R, side.radius_rate * m + growth)
     return velocity
 
 
-def _core_growth(core: Core, d: Core, m: Vectors, x: Vectors) -> Vectors:
+def _core_growth(core: Core | MixedCore, d: Any, m: Vectors, x: Vectors) -> Vectors:
     """Return the change of the core's point x, extreme along m, with core sizes."""
     m, x = jax.lax.stop_gradient((m, x))
-    if isinstance(core, Hull) and isinstance(d, Hull):
-        weights = jax.lax.stop_gradient(vertex_weights(pairs_last(core.vertices), m, x))
-        return jnp.sum(weights[:, None] * pairs_last(d.vertices), 0)
-    growth: Vectors = jax.jvp(lambda c: support_point(c, m), (core,), (d,))[1]
-    return growth
+    match core:
+        case HalfSpace():
+            return jnp.zeros_like(m)
+        case Hull(vertices):
+            of_vertices = pairs_last(vertices)
+            weights = jax.lax.stop_gradient(vertex_weights(of_vertices, m, x))
+            return jnp.sum(weights[:, None] * pairs_last(d.vertices), 0)
+        case MixedCore(half, radii, vertices, is_hull, is_plane):
+            rates = BoxPlusEllipsoid(d.half, d.radii)
+            growth = _core_growth(BoxPlusEllipsoid(half, radii), rates, m, x)
+            if vertices is not None:
+                of_hull = _core_growth(Hull(vertices), Hull(d.vertices), m, x)
+                growth = jnp.where(is_hull, of_hull, growth)
+            return jnp.where(is_plane, 0.0, growth)
+    moved: Vectors = jax.jvp(lambda c: support_point(c, m), (core,), (d,))[1]
+    return moved
 
 
 def _flat_tilt(
     side: _MovingBody, outward: Vectors, point: Vectors, E: FlatDirections
 ) -> Array:
     """Return the velocity, along flats E, of the outward normal of a deformed hull."""
-    if not (isinstance(side.core, Hull) and isinstance(side.d.core, Hull)):
-        return jnp.zeros((2, *outward.shape[1:]), outward.dtype)
+    zero = jnp.zeros((2, *outward.shape[1:]), outward.dtype)
+    if side.core_rate is None or not isinstance(side.core, Hull | MixedCore):
+        return zero
+    if side.core.vertices is None:
+        return zero
     m, x = _to_core_frame(side, outward, point)
     E = rotate_back(side.R, E)
     vertices = pairs_last(side.core.vertices)
     weights = jax.lax.stop_gradient(vertex_weights(vertices, m, x))
-    rise = dot(pairs_last(side.d.core.vertices), jax.lax.stop_gradient(m))
+    rise = dot(pairs_last(side.core_rate.vertices), jax.lax.stop_gradient(m))
     rise = rise - jnp.sum(weights * rise, 0)
     # least squares: the plane through the face's vertices as they rise along m
     across = dot((vertices - x)[:, None], E) * _extreme_vertices(vertices, m)[:, None]
     across = pairs_first(jax.lax.stop_gradient(across))
     gram = across.swapaxes(-1, -2) @ across
     inverse = jnp.linalg.pinv(gram, rtol=1e-6, hermitian=True)
-    return -jnp.einsum("pij,pvj,vp->ip", inverse, across, rise)
+    tilt = jnp.einsum("pij,pvj,vp->ip", inverse, across, rise)
+    if isinstance(side.core, MixedCore):
+        tilt = jnp.where(side.core.is_hull, tilt, 0.0)
+    return -tilt
 
 
 def _flat_cosine(dtype: Any) -> float:
@@ -190,7 +245,8 @@ def _to_core_frame(
 
 def _normal_velocity(side: _MovingBody, n: Vectors) -> Vectors:
     """Return the velocity of n if n were fixed in the body."""
-    return rotate(side.d.R, rotate_back(side.R, n))
+    velocity: Vectors = jnp.cross(side.angular, n, axis=0)
+    return velocity
 
 
 def _surface_in_world(

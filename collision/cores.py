@@ -10,7 +10,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from posewise.compilation.arrays import Array
 
@@ -58,6 +58,20 @@ class HalfSpace(NamedTuple):
     """The half-space z <= 0."""
 
 
+class MixedCore(NamedTuple):
+    """Cores of several types in arrays, of which only derivatives are computed.
+
+    Each is a box plus ellipsoid unless it is a hull or a half-space.
+    """
+
+    half: Float[Array, "*batch 3"]
+    radii: Float[Array, "*batch 3"]
+    vertices: Float[Array, "*batch V 3"] | None
+    """None: there are no hulls."""
+    is_hull: Bool[Array, "*batch"]
+    is_plane: Bool[Array, "*batch"]
+
+
 Core = Segment | Box | BoxPlusEllipsoid | Hull | HalfSpace
 
 
@@ -65,6 +79,15 @@ class Body(NamedTuple):
     """A core at a pose, inflated by a radius."""
 
     core: Core
+    radius: Float[Array, "*batch"]
+    R: Float[Array, "*batch 3 3"]
+    p: Float[Array, "*batch 3"]
+
+
+class MixedBody(NamedTuple):
+    """Bodies whose cores are of several types; see `Body`."""
+
+    core: MixedCore
     radius: Float[Array, "*batch"]
     R: Float[Array, "*batch 3 3"]
     p: Float[Array, "*batch 3"]

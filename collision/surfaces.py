@@ -9,7 +9,15 @@ from jaxtyping import Float
 from posewise.compilation.arrays import Array
 from posewise.compilation.compaction import dynamic_row
 
-from .cores import Box, BoxPlusEllipsoid, Core, HalfSpace, Hull, Segment
+from .cores import (
+    Box,
+    BoxPlusEllipsoid,
+    Core,
+    HalfSpace,
+    Hull,
+    MixedCore,
+    Segment,
+)
 from .vec3_array import Vectors, dot, norm, pairs_last, safe_root
 from .vec3_tuple import max_component, vector_components
 
@@ -21,7 +29,7 @@ function, whose eigenvalues are the principal radii of curvature [m]."""
 
 
 def surface_geometry(
-    core: Core, m: Vectors, x: Vectors, max_cosine: Array | float
+    core: Core | MixedCore, m: Vectors, x: Vectors, max_cosine: Array | float
 ) -> tuple[Curvature, FlatDirections]:
     """Return curvature and flat directions of a core where its outward normal is m.
 
@@ -62,7 +70,25 @@ def surface_geometry(
             return zero, _face_directions(pairs_last(vertices), m, x, max_cosine)
         case HalfSpace():
             return zero, jnp.broadcast_to(axes[:2], (2, *m.shape))
+        case MixedCore():
+            return _mixed_geometry(core, m, x, max_cosine)
     raise TypeError(f"{type(core).__name__} has no surface.")
+
+
+def _mixed_geometry(
+    core: MixedCore, m: Vectors, x: Vectors, max_cosine: Array | float
+) -> tuple[Curvature, FlatDirections]:
+    """Return `surface_geometry` of cores of several types."""
+    half, radii, vertices, is_hull, is_plane = core
+    is_round = jnp.any(radii > 0, -1)
+    _, E = surface_geometry(Box(half), m, x, max_cosine)
+    round_core = BoxPlusEllipsoid(half, radii)
+    W, round_flats = surface_geometry(round_core, m, x, max_cosine)
+    E = jnp.where(is_round, round_flats, E)
+    if vertices is not None:
+        E = jnp.where(is_hull, surface_geometry(Hull(vertices), m, x, max_cosine)[1], E)
+    E = jnp.where(is_plane, surface_geometry(HalfSpace(), m, x, max_cosine)[1], E)
+    return jnp.where(is_round & ~is_hull & ~is_plane, W, 0.0), E
 
 
 def _first_two_axes(on: Array, dtype: DTypeLike) -> FlatDirections:

@@ -4,7 +4,9 @@ They may be missing or moved in another version of JAX. Programs are then compil
 `jax.jit` alone, see `uses_plain_jit`.
 """
 
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
+
+import jax
 
 # Each name is imported where a type checker sees it and looked up as an attribute of
 # this module, so that a missing one breaks neither the import nor plain `jax.jit`.
@@ -35,3 +37,20 @@ def clear_traces() -> None:
         from jax._src.interpreters.partial_eval import trace_to_jaxpr
 
         trace_to_jaxpr.cache_clear()
+
+
+def outside_of_traces() -> AbstractContextManager[None]:
+    """Return a context in which operations on known arrays are computed at once.
+
+    It does within functions that JAX traces what is done outside of them. Functions
+    traced within are traced as ever, unlike in `jax.ensure_compile_time_eval`, which
+    computes their constants one by one and takes several times as long.
+    """
+    context: AbstractContextManager[None]
+    try:
+        from jax.core import eval_context
+
+        context = eval_context()
+    except (ImportError, AttributeError):
+        context = jax.ensure_compile_time_eval()
+    return context

@@ -9,6 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from posewise.compilation.precision import full_matmul_precision
+from posewise.compilation.zero_tangents import jvp_of_changes
 from posewise.robots.config import Config
 from posewise.robots.contact.huge_shapes import warn_of_huge_shapes
 from posewise.robots.errors import ConfigError
@@ -17,6 +19,8 @@ from posewise.robots.typing import FrameName
 from posewise.robots.world.frame import Frame
 
 from .pair_types import PairTypes
+from .pairs.contact_tangents import frame_contacts
+from .pairs.frame_contacts import shapes_and_table
 from .pairs.nearest import (
     PairFunction,
     nearest_bodies,
@@ -278,7 +282,7 @@ def _linearize_sum(
     types: PairTypes, R: jax.Array, p: jax.Array, params: TracedArrays
 ) -> ValueAndWrenches:
     if "smoothing" in params:
-        return vmap_instances(_sum_of_all_pairs, types, R, p, params)
+        return vmap_instances(_sum_of_smooth_overlaps, types, R, p, params)
     linearized: ValueAndWrenches = _sum_of_near_pairs(types, R, p, params)
     return linearized
 
@@ -288,8 +292,8 @@ _PairInputs = tuple[jax.Array, jax.Array, TracedArrays]
 
 
 # The loop over near pairs has a length that depends on data, so that JAX cannot
-# differentiate it in reverse. Derivatives go through the sum of all pairs, which has
-# the same value.
+# differentiate it in reverse. Derivatives go through the contacts of all pairs of
+# frames, whose rule is made of arrays.
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _sum_of_near_pairs(
     types: PairTypes, R: jax.Array, p: jax.Array, params: TracedArrays
@@ -298,24 +302,51 @@ def _sum_of_near_pairs(
     return y[..., None], wrench[..., None, :, :3], wrench[..., None, :, 3:]
 
 
-@_sum_of_near_pairs.defjvp
 def _sum_of_near_pairs_jvp(
-    types: PairTypes, primals: _PairInputs, tangents: _PairInputs
+    types: PairTypes, primals: _PairInputs, tangents: Any
 ) -> tuple[ValueAndWrenches, ValueAndWrenches]:
-    sum_all = partial(vmap_instances, _sum_of_all_pairs, types)
-    y, dy = jax.jvp(sum_all, primals, tangents)
-    return y, dy
+    sum_all = partial(vmap_instances, _sum_of_contacts, types)
+    return jvp_of_changes(sum_all, primals, tangents)
 
 
-def _sum_of_all_pairs(
+_sum_of_near_pairs.defjvp(_sum_of_near_pairs_jvp, symbolic_zeros=True)
+
+
+def _sum_of_contacts(
     types: PairTypes, R: jax.Array, p: jax.Array, params: TracedArrays
 ) -> ValueAndWrenches:
+    margin = params["margin"]
+    reach = jnp.where(margin > -jnp.inf, margin, 0.0) + params["slack"]
+    shapes, table = shapes_and_table(params)
+    row = frame_contacts(types, R[None], p[None], shapes, table, jnp.max(reach))
+    near = jax.tree.map(lambda x: x[0], row)
+    moment = jnp.cross(near.point_a, near.normal)
+    wrench = jnp.concatenate([near.normal, moment], -1)
+    return _sum_of_overlaps(near.distance, wrench, params, len(p))
+
+
+def _sum_of_smooth_overlaps(
+    types: PairTypes, R: jax.Array, p: jax.Array, params: TracedArrays
+) -> ValueAndWrenches:
+    near = nearest_bodies(types, R, p, params)
+    return _sum_of_overlaps(near.distance, near.wrench, params, len(p))
+
+
+@full_matmul_precision
+def _sum_of_overlaps(
+    distance: jax.Array, wrench: jax.Array, params: TracedArrays, m: int
+) -> ValueAndWrenches:
+    """Return the sum over pairs of frames, with its wrenches on m frames.
+
+    Args:
+        distance: of each pair of frames.
+        wrench: derivatives of these by twists of the first frames.
+        params: arrays of the symbol.
+        m: number of frames.
+    """
     margin, slack = params["margin"], params["slack"]
     counts = margin > -jnp.inf
-    near = nearest_bodies(
-        types, R, p, params, jnp.where(counts, margin + slack, margin)
-    )
-    overlap = jnp.where(counts, margin, 0.0) - near.distance
+    overlap = jnp.where(counts, margin, 0.0) - distance
     overlap = jnp.where(counts, overlap, -FAR_DISTANCE)
     y = jnp.sum(jnp.where(overlap > 0, overlap, 0.0))
     # Where nothing overlaps, the least gap takes the sum's place, so that the row has a
@@ -324,7 +355,7 @@ def _sum_of_all_pairs(
     nearest = jnp.where(largest > -slack, subgradient_weights(-overlap), 0.0)
     slope = jnp.where(is_positive, jnp.where(overlap > 0, -1.0, 0.0), -nearest)
     y = jnp.where(is_positive, y, jnp.maximum(largest, -slack))
-    return y[None], *wrench_of_distance(near, slope, params, len(p))
+    return y[None], *wrench_of_distance(wrench, slope, params, m)
 
 
 def accumulated_collisions(

@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.compilation.precision import full_matmul_precision
+from posewise.compilation.zero_tangents import jvp_of_changes
 from posewise.robots.kinematics.forward import Kinematics
 from posewise.robots.typing import Array
 
@@ -157,7 +158,6 @@ def _evaluate_pair_sums(symbols: tuple[Symbol, ...], arguments: Any) -> Any:
     return [(y[:, None], w[:, None, :, :3], w[:, None, :, 3:]) for y, w in sums]
 
 
-@_evaluate_pair_sums.defjvp
 def _pair_sums_jvp(symbols: tuple[Symbol, ...], primals: Any, tangents: Any) -> Any:
     # Loops whose length depends on data have no reverse derivative; all pairs have one.
     def sum_all_pairs(arguments: Any) -> Any:
@@ -167,7 +167,10 @@ def _pair_sums_jvp(symbols: tuple[Symbol, ...], primals: Any, tangents: Any) -> 
             for s, (R, p, symbol_params) in pairs
         ]
 
-    return jax.jvp(sum_all_pairs, primals, tangents)
+    return jvp_of_changes(sum_all_pairs, primals, tangents)
+
+
+_evaluate_pair_sums.defjvp(_pair_sums_jvp, symbolic_zeros=True)
 
 
 def _differentiate(

@@ -26,14 +26,14 @@ from posewise.robots.validation import float_array, number
 from .bound_feature import cast_floating
 from .errors import FeatureError
 from .pair_types import PairTypes
-from .pairs.distance_derivatives import frame_distances
+from .pairs.contact_tangents import frame_contacts
 from .pairs.frame_contacts import (
     FrameContacts,
     Indices,
     Shapes,
     complete_shapes,
-    frame_contacts,
     is_traced,
+    shapes_and_table,
 )
 from .pairs.tables import MIN_WORLD_SIZE, on_nodes, table_of_frames
 
@@ -43,9 +43,9 @@ class PairDistances:
     """Signed distances of pairs of frames [m], as a function of a configuration.
 
     It is made by `distances`, and maps (*batch, nq) to (*batch, pairs). It works under
-    `jit`, `vmap`, `jvp`, `grad`, `jacfwd` and `jacrev`, by the configuration and by
-    `shapes`; derivatives are exact almost everywhere, those of one side at kinks.
-    Second derivatives are refused with a `FeatureError`. It is a pytree: as an argument
+    `jit`, `vmap`, `jvp`, `grad`, `jacfwd`, `jacrev` and `hessian`, by the configuration
+    and by `shapes` (second derivatives by the configuration only); derivatives are
+    exact almost everywhere, those of one side at kinks. It is a pytree: as an argument
     of a function under `jit` its world is data.
     """
 
@@ -73,12 +73,12 @@ class PairDistances:
             shapes: of the bodies, instead of those of the world.
         """
         poses = self._at(q, shapes)
-        return self._shaped(poses.distances(), np.shape(q))
+        return self._shaped(poses.contacts().distance, np.shape(q))
 
     def contacts(
         self, q: Float[Array, "*batch nq"], shapes: Shapes | None = None
     ) -> Contact:
-        """Return distances with witness points and normals, without derivatives.
+        """Return distances with witness points and normals, differentiable as well.
 
         Points are in the world; the normal points from the second frame to the first,
         and is zero beyond the cutoff. For arguments see `__call__`.
@@ -224,17 +224,8 @@ def distances(
     is_copy = (vertices == vertices[:, :1]).all(-1) & (place > 0)
     # All corners of a box count, also where it is as thin as a segment or a point.
     is_copy = np.where(rank[body_of_hull, None] == 0, place >= 8, is_copy)
-    shapes = Shapes(
-        arrays.pop("body_pose"),
-        *(arrays.pop(name) for name in ("half", "radii", "radius", "vertices")),
-    )
-    del arrays["core_radius"]
-    indices_of_bodies: dict[str, Array] = {
-        **arrays,
-        "rank": rank,
-        "body_of_hull": body_of_hull,
-        "is_copy": is_copy,
-    }
+    shapes, of_pairs = shapes_and_table(arrays)
+    of_hulls = {"body_of_hull": body_of_hull, "is_copy": is_copy}
     return PairDistances(
         pairs=tuple(named),
         frames=tuple(frames[i].name for i in bodies.frame.tolist()),
@@ -242,7 +233,7 @@ def distances(
         cutoff=None if cutoff is None else np.array(cutoff),
         types=types,
         kinematics=K,
-        table=indices_of_bodies,
+        table=of_pairs | of_hulls | {"rank": rank},
     )
 
 
@@ -291,15 +282,10 @@ class _Poses(NamedTuple):
         shapes = shapes._replace(pose=cast_floating(table.pop("body_pose"), q.dtype))
         return cls(types, q, R, p, twists, shapes, table, cutoff)
 
-    def distances(self) -> jax.Array:
-        distance: jax.Array = frame_distances(*self._arguments())
-        return distance
-
     def contacts(self) -> FrameContacts:
-        return frame_contacts(*self._arguments())
-
-    def _arguments(self) -> tuple[Any, ...]:
-        return (self.types, self.R, self.p, self.shapes, self.table, self.cutoff)
+        return frame_contacts(
+            self.types, self.R, self.p, self.shapes, self.table, self.cutoff
+        )
 
 
 def _jacobian_of_rows(

@@ -76,7 +76,7 @@ def _linearize_neg_distance(
 ) -> ValueAndWrenches:
     near = nearest_bodies(types, R, p, params)
     return -near.distance, *wrench_of_distance(
-        near, -jnp.ones_like(near.distance), params, len(p)
+        near.wrench, -jnp.ones_like(near.distance), params, len(p)
     )
 
 

@@ -5,7 +5,8 @@ of the program does not grow with the number of pairs.
 """
 
 import math
-from functools import lru_cache, partial
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jax
@@ -17,14 +18,13 @@ from jaxtyping import Float, Int, PyTree
 from posewise.collision import Body, Box, box_as_hull, contact
 from posewise.compilation.arrays import Array
 from posewise.compilation.compaction import gather, scatter_min
+from posewise.compilation.private_jax import outside_of_traces
 from posewise.compilation.program import compile_program
 from posewise.compilation.threads import map_rows
 from posewise.robots.contact.body_table import (
     HULL_RANK,
-    PLANE_RANK,
 )
 
-from ..errors import FeatureError
 from ..pair_types import PairTypes
 from .near_pairs import PairBatch, PairLocation
 from .sources import PairSource, flatten_axes
@@ -32,8 +32,9 @@ from .sources import PairSource, flatten_axes
 _CORNER_SIGNS = np.asarray(box_as_hull(Box(np.ones(3)), 8).vertices)
 """Signs of the coordinates of the corners of boxes (8, 3)."""
 Indices = dict[str, Int[Array, "..."]]
-"""The arrays of a `FramePairTable` that no derivative is taken by; besides, the "rank"
-of each body, the "body_of_hull", and "is_copy" of each vertex."""
+"""The arrays of a `FramePairTable` that no derivative is taken by, of whose radii of
+cores only the infinite ones count. `complete_shapes` reads the "rank" of each body, the
+"body_of_hull", and "is_copy" of each vertex besides."""
 
 
 CHUNK_SIZE = 32
@@ -59,6 +60,17 @@ class Shapes(NamedTuple):
     vertices: Float[Array, "hulls vertices 3"]
 
 
+def shapes_and_table(params: Mapping[str, Any]) -> tuple[Shapes, Indices]:
+    """Return the shapes, and all else that is about pairs, of a `FramePairTable`."""
+    of_shapes = ("body_pose", "half", "radii", "radius", "vertices")
+    table = {
+        name: x
+        for name, x in params.items()
+        if name not in (*of_shapes, "slack", "smoothing")
+    }
+    return Shapes(*(params[name] for name in of_shapes)), table
+
+
 def complete_shapes(shapes: Shapes, table: Indices) -> Shapes:
     """Return shapes with what follows from others: corners of boxes, boxes of hulls.
 
@@ -82,7 +94,7 @@ def complete_shapes(shapes: Shapes, table: Indices) -> Shapes:
 def _core_radii(shapes: Shapes, table: Indices) -> jax.Array:
     """Return radii of the balls about the origin that enclose cores [m]."""
     radius = jnp.sqrt(jnp.sum(shapes.half**2, -1)) + shapes.radii.max(-1)
-    return jnp.where(table["rank"] == PLANE_RANK, jnp.inf, radius)
+    return jnp.where(jnp.isinf(table["core_radius"]), jnp.inf, radius)
 
 
 class FrameContacts(NamedTuple):
@@ -99,34 +111,18 @@ class FrameContacts(NamedTuple):
     """Index of the nearest pair of bodies."""
 
 
-def frame_contacts(
-    types: PairTypes,
-    R: Float[Array, "rows nodes 3 3"],
-    p: Float[Array, "rows nodes 3"],
-    shapes: Shapes,
-    table: Indices,
-    cutoff: Float[Array, ""] | None,
+def measure_contacts(
+    types: PairTypes, R: Any, p: Any, shapes: Shapes, table: Indices, cutoff: Any
 ) -> FrameContacts:
-    """Return contacts of pairs of frames, without derivatives.
-
-    Outside of traced functions a compiled program measures them, part by part.
-
-    Args:
-        types: of the pairs; static.
-        R: rotations of what carries the bodies.
-        p: positions [m].
-        shapes: of the bodies, see `complete_shapes`.
-        table: which bodies there are, on what, and which pairs of them.
-        cutoff: distance above which pairs are not measured [m]; None: all are.
-    """
+    """Return contacts without derivatives; see `contact_tangents.frame_contacts`."""
     arrays = R, p, shapes, table, cutoff
     if is_traced(arrays):
-        entries = _without_derivatives(types, *arrays)
+        entries = _measure(types, *arrays)
     else:
         # The primal values of `jax.jacrev` outside of `jit` are at hand, too.
-        with jax.ensure_compile_time_eval():
+        with outside_of_traces():
             entries = _measure(types, *arrays)
-    d, a, b, n, pair = (entries[..., k] for k in _COLUMNS)
+    d, a, b, n, pair = (jnp.asarray(entries[..., k]) for k in _COLUMNS)
     return FrameContacts(d, a, b, n, pair.astype(np.int32))
 
 
@@ -135,27 +131,12 @@ def is_traced(arrays: PyTree) -> bool:
     return any(isinstance(x, jax.core.Tracer) for x in jax.tree.leaves(arrays))
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(0,))
-def _without_derivatives(types: PairTypes, *arrays: Any) -> jax.Array:
-    entries: jax.Array = _measure(types, *arrays)
-    return entries
-
-
-@_without_derivatives.defjvp
-def _refuse_derivatives(types: PairTypes, primals: Any, tangents: Any) -> Any:
-    raise FeatureError(
-        "Distances of many pairs have first derivatives. Their second derivatives, and"
-        " those of witness points and normals, are not computed: use FS.distance,"
-        " FS.pairCollision_vector and the like, pair by pair."
-    )
-
-
 def _measure(
     types: PairTypes, R: Any, p: Any, shapes: Shapes, table: Any, cutoff: Any
 ) -> Any:
     """Return entries (*batch, rows, ends, 11): distance, points, normal, pair.
 
-    Shapes have all axes of the batch, or none of them; so has the cutoff.
+    Shapes and tables have all axes of the batch, or none of them; so has the cutoff.
     """
     arrays = R, p, shapes, table, cutoff
     if is_traced(arrays):
@@ -189,11 +170,11 @@ def _batched_measure(types: PairTypes) -> Any:
 
         R, p, shapes, table, cutoff = args
         R_has, p_has, shapes_have, table_has, cutoff_has = is_batched
-        if any(jax.tree.leaves(table_has)):
-            raise FeatureError("Tables of pairs are the same for all of a batch.")
         R, p = broadcast(R, R_has), broadcast(p, p_has)
-        if any(shapes_have) or shapes.radius.ndim > 1:
+        have = any(jax.tree.leaves((shapes_have, table_has)))
+        if have or shapes.radius.ndim > 1:
             shapes = jax.tree.map(broadcast, shapes, shapes_have)
+            table = jax.tree.map(broadcast, table, table_has)
         if cutoff is not None and (cutoff_has or jnp.ndim(cutoff)):
             cutoff = broadcast(cutoff, cutoff_has)
         return _measure(types, R, p, shapes, table, cutoff), True
@@ -206,19 +187,19 @@ def _measure_rows(
 ) -> jax.Array:
     """Return the entries of all rows of a batch."""
     batch, set_axes = p.shape[:-2], shapes.radius.ndim - 1
-    ends = table["ends"]
     if not math.prod(batch):
-        return jnp.zeros((*batch, len(ends), NUM_COLUMNS), p.dtype)
-    sets = math.prod(batch[:set_axes])
-    params = {k: flatten_axes(v, set_axes) for k, v in shapes._asdict().items()}
-    params["body_pose"] = params.pop("pose")
-    params["core_radius"] = flatten_axes(_core_radii(shapes, table), set_axes)
-    indices = {k: jnp.broadcast_to(v, (sets, *v.shape)) for k, v in table.items()}
+        return jnp.zeros((*batch, table["ends"].shape[-2], NUM_COLUMNS), p.dtype)
+    of_shapes = shapes._asdict() | {"core_radius": _core_radii(shapes, table)}
+    of_shapes["body_pose"] = of_shapes.pop("pose")
+    every = (table | of_shapes).items()
+    params = {k: flatten_axes(jnp.asarray(v), set_axes) for k, v in every}
     R, p = flatten_axes(R, len(batch)), flatten_axes(p, len(batch))
-    source = PairSource(types, R, p, params | indices)
+    source = PairSource(types, R, p, params)
     entries = _measure_source(source, cutoff).reshape(*batch, -1, NUM_COLUMNS)
     # No comparison is true of NaN: such a pair would be beyond the cutoff.
-    is_known = _are_finite(source)[:, ends].all(-1).reshape(*batch, -1, 1)
+    ends = jnp.repeat(params["ends"], source.shared, 0)
+    are_finite = jnp.take_along_axis(_are_finite(source)[:, None], ends, 2)
+    is_known = are_finite.all(-1).reshape(*batch, -1, 1)
     is_pair = np.arange(NUM_COLUMNS) == NUM_COLUMNS - 1
     return jnp.where(is_known | is_pair, entries, np.nan)
 

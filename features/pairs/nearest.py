@@ -250,19 +250,22 @@ def select_rows(mask: Bool[Array, " n"], a: T, b: T) -> T:
 
 @full_matmul_precision
 def wrench_of_distance(
-    near: NearestBodies, slope: Float[jax.Array, " ends"], params: TracedArrays, m: int
+    wrench: Float[jax.Array, "ends 6"],
+    slope: Float[jax.Array, " ends"],
+    params: TracedArrays,
+    m: int,
 ) -> tuple[Float[jax.Array, "1 m 3"], Float[jax.Array, "1 m 3"]]:
     """Return force and moment on each frame, of one row that depends on distances.
 
     Args:
-        near: nearest bodies of each pair.
+        wrench: derivative of each distance, see `NearestBodies`.
         slope: derivative of the row with respect to each distance.
         params: arrays of a `FramePairTable`.
         m: number of frames.
     """
     # A product with 0, 1 or -1, because XLA runs scatters in sequence on CPUs.
-    wrench = slope[:, None] * near.wrench
-    total = jnp.tensordot(signs_of_ends(params, m), wrench, ((0,), (0,)))
+    on_first = slope[:, None] * wrench
+    total = jnp.tensordot(signs_of_ends(params, m), on_first, ((0,), (0,)))
     return total[None, :, :3], total[None, :, 3:]
 
 

@@ -95,7 +95,7 @@ def test_derivatives_are_finite_differences(cores, sizes):
     ids=pair_name,
 )
 def test_second_derivatives(cores):
-    """Of all parts, along two random velocities; differences of first derivatives."""
+    """Second derivatives of all parts are differences of first ones."""
     a, b = random_pairs(cores, seed=4)
     one, two = (velocities(a, b, seed, sizes=False) for seed in (5, 6))
     spin = lambda body, w: rotate_body(body, w)
@@ -125,15 +125,15 @@ def test_second_derivatives(cores):
         )
         slopes.append(directional_derivative(x, y, *map(np_body, rates(x, y)))[1])
     for name in ("distance", "point_a", "point_b", "normal"):
-        before, here, after, value = (
+        before, middle, after, second_rate = (
             np.asarray(getattr(x, name)).reshape(PAIRS, -1) for x in (*slopes, got)
         )
-        forward, backward = (after - here) / h, (here - before) / h
+        forward, backward = (after - middle) / h, (middle - before) / h
         size = 1 + np.abs(forward).max(1)
         smooth = np.abs(forward - backward).max(1) < 0.05 * size
         assert smooth.mean() > 0.7
-        assert np.isfinite(value).all()
-        error = np.abs(value - (forward + backward) / 2).max(1) / size
+        assert np.isfinite(second_rate).all()
+        error = np.abs(second_rate - (forward + backward) / 2).max(1) / size
         bad = smooth & (error > limit)
         assert not bad.any(), (name, [(i, error[i]) for i in np.nonzero(bad)[0]])
 
