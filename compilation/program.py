@@ -31,6 +31,7 @@ def compile_program(
     transform: Callable[..., Callable[..., Any]] = lambda run, *static: run,
     packs: Sequence[int] = (),
     fetches: bool = False,
+    has_kernels: bool = True,
 ) -> CompiledProgram[P, R_co]:
     """Return a function that is compiled once for each value of its static arguments.
 
@@ -53,9 +54,13 @@ def compile_program(
             call. Their arrays may not be changed between calls.
         fetches: whether the result is awaited and returned as NumPy arrays. Otherwise
             it may be packed.
+        has_kernels: whether CPUs compute it in one kernel, or in one for each part.
+            Programs of many large arrays compile and run sooner without.
     """
     if uses_plain_jit():
         program: Any = PlainJit(fn, num_static, transform, fetches)
     else:
-        program = StaticJit(fn, num_static, is_large, transform, packs, fetches)
+        program = StaticJit(
+            fn, num_static, is_large, transform, packs, fetches, has_kernels
+        )
     return cast("CompiledProgram[P, R_co]", program)

@@ -122,6 +122,7 @@ class StaticJit:
         packs: indices of the arguments that are packed before the call.
         fetches: whether the result is awaited and returned as NumPy arrays. Packed
             arguments are then put on a device that computes in the calling thread.
+        has_kernels: see `compile_program`.
     """
 
     def __init__(
@@ -132,8 +133,10 @@ class StaticJit:
         transform: Callable[..., Callable[..., Any]] = lambda run, *static: run,
         packs: Sequence[int] = (),
         fetches: bool = False,
+        has_kernels: bool = True,
     ) -> None:
         self.fn, self.num_static, self.is_large = fn, num_static, is_large
+        self.has_kernels = has_kernels
         self.transform, self.packs, self.fetches = transform, packs, fetches
         self.pack_cache = PackCache(synchronous_cpu_device if fetches else lambda: None)
         self.programs = FunctionPrograms()
@@ -158,9 +161,12 @@ class StaticJit:
         return fetch(out) if self.fetches else out
 
     def _make_program(self, static: tuple[Any, ...]) -> CompiledFunction:
-        options = small_calls().options if _has_small_calls() else None
-        run = compile_in_parts if self.is_large(*static) else call_single_kernel
-        run = partial(run, partial(full_matmul_precision(self.fn), *static))
+        has_kernels = self.has_kernels and _has_small_calls()
+        options = small_calls().options if has_kernels else None
+        run: Callable[..., Any] = partial(full_matmul_precision(self.fn), *static)
+        if self.has_kernels:
+            is_large = self.is_large(*static)
+            run = partial(compile_in_parts if is_large else call_single_kernel, run)
         whole = self.transform(run, *static)
         identity = self.fn, static, self.transform, options
         others = [key[0] for key in self.programs.by_static] if static else []

@@ -1,14 +1,19 @@
 """Solves as differentiable functions of the numbers of a problem."""
 
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jax.custom_batching import custom_vmap
 from jaxtyping import Float, Int, PyTree
 
-from posewise.compilation.precision import full_matmul_precision
+from posewise.compilation.private_jax import outside_of_traces
+from posewise.compilation.program import compile_program
+from posewise.compilation.zero_tangents import instantiate_zeros
 
 from .augmented_lagrangian import Result, solve
 from .interruptible import zero_multipliers
@@ -54,13 +59,87 @@ def solve_differentiably(
         starts: feasible results are better than others, then lower costs.
         options: of the solver; its penalty is not used.
     """
-    fixed = jax.lax.stop_gradient(replace_leaves(data, varied))
-    is_traced = any(isinstance(a, jax.core.Tracer) for a in jax.tree.leaves(fixed))
+    leaves, structure = jax.tree.flatten((data, starts, options))
+    changing, structure_of_changing = jax.tree.flatten(varied)
+    solution: tuple[jax.Array, jax.Array] = _solution(
+        (problem, structure_of_changing, structure), changing, leaves
+    )
+    return solution
+
+
+# Arguments are lists of leaves, because no tree but a list holds symbolic zeros.
+@partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _solution(
+    static: Any, changing: list[Any], leaves: list[Any]
+) -> tuple[jax.Array, jax.Array]:
+    problem, structure_of_changing, structure = static
+    varied = jax.tree.unflatten(structure_of_changing, changing)
+    data, starts, options = jax.tree.unflatten(structure, leaves)
+    optimum, status = _best(problem, replace_leaves(data, varied), starts, options)
+    return optimum.x, status
+
+
+def _solution_jvp(static: Any, primals: Any, tangents: Any) -> Any:
+    problem, structure_of_changing, structure = static
+    data, starts, options = jax.tree.unflatten(structure, primals[1])
+    rates = instantiate_zeros(tangents[0], primals[0])
+    varied, rates = (
+        jax.tree.unflatten(structure_of_changing, x) for x in (primals[0], rates)
+    )
+    data = replace_leaves(data, varied)
+    optimum, status = _best(problem, data, starts, options)
+    moved = solution_tangent(problem, data, optimum, varied, rates)
+    return (optimum.x, status), (moved, np.zeros(status.shape, jax.dtypes.float0))
+
+
+_solution.defjvp(_solution_jvp, symbolic_zeros=True)
+
+
+def _best(
+    problem: SmoothProblem, data: PyTree, starts: Starts, options: Options
+) -> tuple[Optimum, jax.Array]:
+    """Return the best solution from some starts, and its status."""
+    arrays = data, starts, options
+    if any(isinstance(a, jax.core.Tracer) for a in jax.tree.leaves(arrays)):
+        best: tuple[Optimum, jax.Array] = _traced_best(problem)(*arrays)
+        return best
     # The solver's own program runs fastest, but cannot be part of another one.
-    solve_all = _solve_in_program if is_traced else _solve_each
-    results = solve_all(problem, fixed, starts, options)
-    optimum, status = _polish_best(problem, fixed, results, options)
-    return _attach_derivative(problem, varied, fixed, optimum), status
+    with outside_of_traces():
+        results = _solve_each(problem, *arrays)
+        return _polish(problem, data, results, options)
+
+
+@lru_cache(maxsize=64)
+def _traced_best(problem: SmoothProblem) -> Any:
+    """Return `_best` as a function of traced arrays."""
+
+    @custom_vmap
+    def best(data: PyTree, starts: Starts, options: Options) -> Any:
+        results = _solve_in_program(problem, data, starts, options)
+        return _polish(problem, data, results, options)
+
+    @best.def_vmap
+    def of_batch(size: int, is_batched: Any, *arrays: Any) -> Any:
+        leaves, tree = jax.tree.flatten(arrays)
+        has_axis = jax.tree.leaves(is_batched)
+
+        def lane(mapped: Sequence[Any]) -> Any:
+            values = iter(mapped)
+            pairs = zip(leaves, has_axis, strict=True)
+            every = [next(values) if batched else x for x, batched in pairs]
+            return _best(problem, *jax.tree.unflatten(tree, every))
+
+        mapped = [x for x, batched in zip(leaves, has_axis, strict=True) if batched]
+        if any(isinstance(x, jax.core.Tracer) for x in leaves):
+            # A CPU gains nothing from lanes that wait for the last one of them.
+            lanes = None if jax.default_backend() == "cpu" else size
+            out = jax.lax.map(lane, mapped, batch_size=lanes)
+        else:
+            results = [lane([x[k] for x in mapped]) for k in range(size)]
+            out = jax.tree.map(lambda *x: np.stack(x), *results)
+        return out, jax.tree.map(lambda _: True, out)
+
+    return best
 
 
 def _solve_each(
@@ -92,17 +171,17 @@ def _solve_in_program(
     return results
 
 
-@partial(jax.jit, static_argnums=0)
-@full_matmul_precision
 def _polish_best(
-    problem: SmoothProblem, data: PyTree, results: Result, options: Options
+    problem: SmoothProblem,
+    data: PyTree,
+    results: Result,
+    tolerance: Float[jax.Array, ""],
 ) -> tuple[Optimum, Int[jax.Array, ""]]:
     """Make the best result exact, and return it with its status.
 
     If that does not succeed, x stays the solver's, and the optimum's residual is
     infinite.
     """
-    tolerance = options.feasibility_tolerance
     worst = jnp.where(results.violation <= tolerance, 0.0, results.violation)
     worst = jnp.where(jnp.isfinite(worst), worst, jnp.inf)
     cost = jnp.where(worst == jnp.min(worst), results.cost, jnp.inf)
@@ -121,15 +200,15 @@ def _polish_best(
     return optimum._replace(x=x, residual=residual), status
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(0,))
-def _attach_derivative(
-    problem: SmoothProblem, varied: PyTree, data: PyTree, optimum: Optimum
-) -> Float[jax.Array, "T nq"]:
-    """Return the solution, as a function of the varied leaves of its data."""
-    return optimum.x
+EXACT_SOLUTION = compile_program(_polish_best, fetches=True, has_kernels=False)
+"""The program that makes the best result exact."""
 
 
-@_attach_derivative.defjvp
-def _attach_derivative_jvp(problem: SmoothProblem, primals: Any, tangents: Any) -> Any:
-    varied, data, optimum = primals
-    return optimum.x, solution_tangent(problem, data, optimum, varied, tangents[0])
+def _polish(
+    problem: SmoothProblem, data: PyTree, results: Result, options: Options
+) -> tuple[Optimum, jax.Array]:
+    """Return the best of some results, made exact, and its status."""
+    tolerance = jnp.asarray(options.feasibility_tolerance, results.x.dtype)
+    polished = EXACT_SOLUTION(problem, data, results, tolerance)
+    best: tuple[Optimum, jax.Array] = jax.tree.map(jnp.asarray, polished)
+    return best

@@ -17,9 +17,9 @@ from jaxtyping import Bool, Float
 
 from .bordered_matrix import BorderedMatrix, TangentVector
 from .linear_system import (
-    NewtonSystem,
     VariablePartition,
     assemble,
+    multiply_transposed,
     partition_variables,
 )
 from .merit import LagrangianTerms
@@ -162,7 +162,10 @@ class KKTSystem:
         """Return Aᵀ λ."""
         pairs = zip(self.active, multipliers, strict=True)
         active_multipliers = tuple(jnp.where(a, m, 0.0) for a, m in pairs)
-        return self.split(self._assemble(active_multipliers).gradient)
+        T = len(self.fixed_mask)
+        return self.split(
+            multiply_transposed(self.blocks, active_multipliers, T, self.partition)
+        )
 
     def regularize(
         self, growth: float | Float[jax.Array, ""]
@@ -181,16 +184,16 @@ class KKTSystem:
         pairs = zip(self.active, lengths, strict=True)
         # ω is the same for rows of unit length, so that scaling a row changes nothing.
         weights = tuple(jnp.where(a, penalty / length**2, 0.0) for a, length in pairs)
-        matrix = jax.tree.map(jnp.add, self.hessian, self._assemble(weights).hessian)
+        matrix = jax.tree.map(jnp.add, self.hessian, self._weighted_square(weights))
         diagonal = jax.tree.map(lambda free: jnp.where(free > 0, shift, h), self.free)
         return matrix.restrict(self.free, diagonal), weights, shift
 
-    def _assemble(self, weights: tuple[jax.Array, ...]) -> NewtonSystem:
-        """Return Jᵀ W J and Jᵀ w with the same weight of each row for both."""
+    def _weighted_square(self, weights: tuple[jax.Array, ...]) -> BorderedMatrix:
+        """Return Jᵀ W J with a weight of each row."""
         T, order = len(self.fixed_mask), len(self.hessian.bands) - 1
         w = concatenate(weights)
         terms = LagrangianTerms(w, w, w)
-        return assemble(self.blocks, terms, T, order, self.partition)
+        return assemble(self.blocks, terms, T, order, self.partition).hessian
 
 
 def solve_kkt(

@@ -18,7 +18,12 @@ from posewise.compilation.precision import full_matmul_precision
 
 from .bordered_matrix import BorderedMatrix, TangentVector
 from .merit import LagrangianTerms
-from .residuals import ResidualBlock, merge_like_blocks, unflatten
+from .residuals import (
+    ResidualBlock,
+    expand_columns,
+    merge_like_blocks,
+    unflatten,
+)
 
 MIN_ROWS_TO_COMPACT = 32
 """Number of single-column rows above which the active ones are selected first. Lower
@@ -119,6 +124,40 @@ def assemble(
     g, bands, border = jax.tree.map(lambda a: a[order:], sums)
     gradient = partition.join(TangentVector(g, g_shared))
     return NewtonSystem(gradient, BorderedMatrix(bands, border, corner))
+
+
+@full_matmul_precision
+def multiply_transposed(
+    blocks: tuple[ResidualBlock, ...],
+    weights: tuple[jax.Array, ...],
+    T: int,
+    partition: VariablePartition,
+) -> Float[jax.Array, "T nv"]:
+    """Return Jᵀ w of all rows: in shared columns every slice has the sum.
+
+    It has no loop, and keeps blocks apart, so that programs of its derivatives are
+    small: where only some blocks change, no other one is computed.
+
+    Args:
+        blocks: residuals with their Jacobians.
+        weights: w of the rows of each block (n, rows).
+        T: number of slices.
+        partition: of the tangent columns.
+    """
+    nv = len(partition.local) + len(partition.shared)
+    total = jnp.zeros((T, nv), weights[0].dtype)
+    shared = jnp.zeros(len(partition.shared), weights[0].dtype)
+    for block, w in zip(blocks, weights, strict=True):
+        window = block.J.shape[1]
+        force = jnp.einsum("nwrv,nr->nwv", expand_columns(block, nv), w)
+        # Windows may begin before slice 0, where slices are fixed.
+        slices = block.last_slice[:, None] - np.arange(window - 1, -1, -1)
+        is_slice = (slices[..., None] == np.arange(T)).astype(force.dtype)
+        total = total + jnp.einsum("nwt,nwv->tv", is_slice, force)
+        shared = shared + jnp.sum(force[..., partition.shared], (0, 1))
+    if not len(partition.shared):
+        return total
+    return partition.join(TangentVector(partition.local_columns(total), shared))
 
 
 class _MergedRows(NamedTuple):

@@ -21,13 +21,11 @@ from posewise.compilation.precision import full_matmul_precision
 from .bordered_matrix import BorderedMatrix
 from .chain_problem import ChainProblem
 from .kkt import KKTSystem, min_relative_curvature, solve_kkt
-from .linear_system import assemble, partition_variables
-from .merit import LagrangianTerms
+from .linear_system import multiply_transposed, partition_variables
 from .residuals import (
     EQ,
     INEQ,
     SOS,
-    FlatResiduals,
     ResidualBlock,
     concatenate,
     flatten,
@@ -204,7 +202,7 @@ def _second_order_expansion(
     """Expand the Lagrangian to second order around x, with its active rows."""
     g, hessian, blocks = _lagrangian_derivatives(problem, data, x, multipliers)
     residuals, flat_multipliers = flatten(blocks), concatenate(multipliers)
-    active = _active_rows(residuals, flat_multipliers)
+    active = _is_active(residuals.kind, residuals.y, flat_multipliers)
     fixed_mask = problem.step_bounds(data, x).blocks_descent(g)
     system = KKTSystem(
         hessian, blocks, unflatten(active, blocks), fixed_mask, problem.shared
@@ -285,22 +283,20 @@ def _lagrangian_gradient(
     multipliers: tuple[jax.Array, ...],
 ) -> Float[jax.Array, "T nv"]:
     """Return the gradient of the Lagrangian, to which inactive rows add nothing."""
-    residuals, flat_multipliers = flatten(blocks), concatenate(multipliers)
-    active = _active_rows(residuals, flat_multipliers)
-    active_multipliers = jnp.where(active, flat_multipliers, 0.0)
-    slope = jnp.where(residuals.kind == SOS, 2 * residuals.y, active_multipliers)
-    # Only the gradient is used, so that merit and curvature may be any numbers.
-    terms = LagrangianTerms(residuals.y, slope, residuals.y)
+    slopes = []
+    for block, multiplier in zip(blocks, multipliers, strict=True):
+        kind = block.kind[:, None]
+        active = jnp.where(_is_active(kind, block.y, multiplier), multiplier, 0.0)
+        slopes.append(jnp.where(kind == SOS, 2 * block.y, active))
     partition = partition_variables(problem.nv, problem.shared)
-    return assemble(blocks, terms, problem.slices, problem.order, partition).gradient
+    return multiply_transposed(blocks, tuple(slopes), problem.slices, partition)
 
 
-def _active_rows(
-    residuals: FlatResiduals, multipliers: jax.Array
-) -> Bool[jax.Array, " N"]:
+def _is_active(
+    kind: jax.Array, y: jax.Array, multiplier: jax.Array
+) -> Bool[jax.Array, "*rows"]:
     """Return equations, and inequalities with λ + φ > 0 (primal–dual active set)."""
-    is_active = (residuals.kind == INEQ) & (multipliers + residuals.y > 0)
-    return (residuals.kind == EQ) | is_active
+    return (kind == EQ) | ((kind == INEQ) & (multiplier + y > 0))
 
 
 def _has_degenerate_bound(

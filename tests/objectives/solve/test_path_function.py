@@ -8,6 +8,7 @@ from helpers.worlds import central_differences
 
 import posewise as pw
 from posewise import FS, OT, Status
+from posewise.solvers.differentiable import EXACT_SOLUTION
 
 pytestmark = pytest.mark.long
 
@@ -278,3 +279,20 @@ def test_training_through_targets_out_of_reach(reach):
     loss, solved = np.transpose(history)
     assert solved[0] < 8 and (solved < 8).sum() >= 5
     assert loss[-1] < 0.3 * loss[0]
+
+
+def test_batches_and_derivatives_compile_no_further_solution():
+    """Lanes of a batch, and the point of a derivative, are solved by known programs."""
+    komo, tip = reaching(cost=0.31)
+    path = komo.function(tip)
+    targets = np.stack([GOOD, NEAR, GOOD])
+    first = path(targets[0])
+    known = EXACT_SOLUTION.num_compilations()
+    assert known
+    batch = jax.vmap(path)(targets)
+    slopes = jax.vmap(jax.jacfwd(path))(targets)
+    assert EXACT_SOLUTION.num_compilations() == known
+    np.testing.assert_array_equal(batch[0], first)
+    np.testing.assert_allclose(batch[1], path(NEAR), atol=1e-12)
+    np.testing.assert_allclose(slopes[1], jax.jacrev(path)(NEAR), atol=1e-9)
+    np.testing.assert_allclose(jax.jit(jax.vmap(path))(targets), batch, atol=1e-9)
