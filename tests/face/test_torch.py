@@ -285,7 +285,7 @@ def test_no_graph_without_gradients(reach):
     assert not paths.requires_grad and status.tolist() == [Status.CONVERGED]
 
 
-def test_one_program_for_each_size_of_batch():
+def test_batches_of_all_sizes_trace_a_function_once():
     traced = []
 
     def height(pose):
@@ -298,7 +298,7 @@ def test_one_program_for_each_size_of_batch():
         q = torch.rand((size, 4), dtype=torch.float64, requires_grad=True)
         f(q).sum().backward()
         counts.append(len(traced))
-    assert counts[0] == counts[2] < counts[3]
+    assert counts[0] == counts[3]
 
 
 @pytest.mark.slow
