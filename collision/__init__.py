@@ -4,17 +4,12 @@ from .broad_phase import distance_lower_bound as distance_lower_bound
 from .contact import Contact as Contact
 from .contact import contact as contact
 from .contact import contact_within as contact_within
-from .contact_derivatives import BodyRates as BodyRates
-from .contact_derivatives import contact_tangents as contact_tangents
-from .contact_derivatives import twist_of_pose as twist_of_pose
 from .cores import Body as Body
 from .cores import Box as Box
 from .cores import BoxPlusEllipsoid as BoxPlusEllipsoid
 from .cores import Core as Core
 from .cores import HalfSpace as HalfSpace
 from .cores import Hull as Hull
-from .cores import MixedBody as MixedBody
-from .cores import MixedCore as MixedCore
 from .cores import Segment as Segment
 from .cores import box_as_hull as box_as_hull
 from .cores import pad_hull as pad_hull

@@ -64,9 +64,14 @@ def twist_of_pose(
     dR: Float[Array, "*batch 3 3"],
     dp: Float[Array, "*batch 3"],
 ) -> tuple[Float[Array, "*batch 3"], Float[Array, "*batch 3"]]:
-    """Return the twist of a pose about the world's origin: linear, angular part."""
-    # Sums of products instead of `@`, because element-wise operations fuse.
+    """Return the twist of a pose about the world's origin: linear, angular part.
+
+    Of a dR that is no tangent of rotations, its projection onto these counts.
+    """
+    # The rate of a rotation is dR = [ω] R, with the antisymmetric matrix of ω. Sums of
+    # products instead of `@`, because element-wise operations fuse.
     spin: Any = sum(dR[..., :, None, k] * R[..., None, :, k] for k in range(3))
+    spin = (spin - spin.swapaxes(-1, -2)) / 2
     angular = jnp.stack([spin[..., 2, 1], spin[..., 0, 2], spin[..., 1, 0]], -1)
     return dp - jnp.cross(angular, p), angular
 
@@ -170,7 +175,7 @@ def _core_growth(core: Core | MixedCore, d: Any, m: Vectors, x: Vectors) -> Vect
             return jnp.zeros_like(m)
         case Hull(vertices):
             of_vertices = pairs_last(vertices)
-            weights = jax.lax.stop_gradient(vertex_weights(of_vertices, m, x))
+            weights = jax.lax.stop_gradient(_vertex_weights(of_vertices, m, x))
             return jnp.sum(weights[:, None] * pairs_last(d.vertices), 0)
         case MixedCore(half, radii, vertices, is_hull, is_plane):
             rates = BoxPlusEllipsoid(d.half, d.radii)
@@ -195,7 +200,7 @@ def _flat_tilt(
     m, x = _to_core_frame(side, outward, point)
     E = rotate_back(side.R, E)
     vertices = pairs_last(side.core.vertices)
-    weights = jax.lax.stop_gradient(vertex_weights(vertices, m, x))
+    weights = jax.lax.stop_gradient(_vertex_weights(vertices, m, x))
     rise = dot(pairs_last(side.core_rate.vertices), jax.lax.stop_gradient(m))
     rise = rise - jnp.sum(weights * rise, 0)
     # least squares: the plane through the face's vertices as they rise along m
@@ -221,7 +226,7 @@ def _extreme_vertices(vertices: Array, m: Vectors) -> Array:
     return along >= jnp.max(along, 0) - _flat_cosine(m.dtype) * extent
 
 
-def vertex_weights(vertices: Array, m: Vectors, x: Vectors) -> Array:
+def _vertex_weights(vertices: Array, m: Vectors, x: Vectors) -> Array:
     """Return weights of the vertices extreme along m, whose weighted mean is x.
 
     They are those of least norm: x is linear in the vertices with weights that sum to

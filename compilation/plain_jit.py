@@ -19,6 +19,7 @@ from jaxtyping import PyTree
 from . import private_jax
 from .loaded_programs import FunctionPrograms, JittedFunction
 from .precision import full_matmul_precision
+from .traced import is_traced
 
 VARIABLE = "POSEWISE_PLAIN_JIT"
 """Name of the environment variable; empty or "0" means that it is not set."""
@@ -81,8 +82,8 @@ class PlainJit:
         program, _ = self.programs.get(static, lambda: self._make_program(static))
         out = program(*arrays)
         # within another program the result is a tracer, which has no value yet
-        is_traced = any(isinstance(x, jax.core.Tracer) for x in jax.tree.leaves(out))
-        return jax.tree.map(np.asarray, out) if self.fetches and not is_traced else out
+        fetches = self.fetches and not is_traced(out)
+        return jax.tree.map(np.asarray, out) if fetches else out
 
     def num_compilations(self) -> int:
         """Return the number of programs that have been compiled."""

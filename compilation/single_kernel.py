@@ -35,6 +35,7 @@ from .precision import full_matmul_precision
 from .program_cache import load_or_compile
 from .small_calls import mark_small_call, small_calls
 from .synchronous_cpu import synchronous_cpu_device
+from .traced import is_traced
 
 SUPPORTED_PRIMITIVES = frozenset(
     "abs acos acosh add add_any and argmax argmin asin asinh atan atan2 atanh"
@@ -149,7 +150,7 @@ class StaticJit:
             arrays[i] = self.pack_cache.lookup(args[i])
         static, arrays = args[: self.num_static], arrays[self.num_static :]
         unpacked = [a for a in arrays if not is_packed(a)]
-        if any(isinstance(a, jax.core.Tracer) for a in jax.tree.leaves(unpacked)):
+        if is_traced(unpacked):
             # the enclosing program decides how it is compiled
             return full_matmul_precision(self.fn)(*args)
         for i in self.packs:

@@ -12,6 +12,7 @@ from jaxtyping import Float, Int
 
 from posewise.collision import Contact
 from posewise.compilation.capacity import pad_rows
+from posewise.compilation.traced import is_traced
 from posewise.robots.config import Config
 from posewise.robots.contact.body_table import solid_frame
 from posewise.robots.kinematics.forward import (
@@ -32,7 +33,6 @@ from .pairs.frame_contacts import (
     Indices,
     Shapes,
     complete_shapes,
-    is_traced,
     shapes_and_table,
 )
 from .pairs.tables import MIN_WORLD_SIZE, on_nodes, table_of_frames

@@ -13,6 +13,7 @@ from jaxtyping import Float, Int, PyTree
 
 from posewise.compilation.private_jax import outside_of_traces
 from posewise.compilation.program import compile_program
+from posewise.compilation.traced import is_traced
 from posewise.compilation.zero_tangents import instantiate_zeros
 
 from .augmented_lagrangian import Result, solve
@@ -100,7 +101,7 @@ def _best(
 ) -> tuple[Optimum, jax.Array]:
     """Return the best solution from some starts, and its status."""
     arrays = data, starts, options
-    if any(isinstance(a, jax.core.Tracer) for a in jax.tree.leaves(arrays)):
+    if is_traced(arrays):
         best: tuple[Optimum, jax.Array] = _traced_best(problem)(*arrays)
         return best
     # The solver's own program runs fastest, but cannot be part of another one.
@@ -130,7 +131,7 @@ def _traced_best(problem: SmoothProblem) -> Any:
             return _best(problem, *jax.tree.unflatten(tree, every))
 
         mapped = [x for x, batched in zip(leaves, has_axis, strict=True) if batched]
-        if any(isinstance(x, jax.core.Tracer) for x in leaves):
+        if is_traced(leaves):
             # A CPU gains nothing from lanes that wait for the last one of them.
             lanes = None if jax.default_backend() == "cpu" else size
             out = jax.lax.map(lane, mapped, batch_size=lanes)

@@ -13,15 +13,13 @@ import numpy as np
 from jax.custom_derivatives import SymbolicZero
 from jaxtyping import Float
 
-from posewise.collision import (
+from posewise.collision import HalfSpace, Hull
+from posewise.collision.contact_derivatives import (
     BodyRates,
-    HalfSpace,
-    Hull,
-    MixedBody,
-    MixedCore,
     contact_tangents,
     twist_of_pose,
 )
+from posewise.collision.cores import MixedBody, MixedCore
 from posewise.compilation.arrays import Array
 from posewise.compilation.precision import full_matmul_precision
 from posewise.compilation.zero_tangents import instantiate_zeros

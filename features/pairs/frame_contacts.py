@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.custom_batching import custom_vmap
-from jaxtyping import Float, Int, PyTree
+from jaxtyping import Float, Int
 
 from posewise.collision import Body, Box, box_as_hull, contact
 from posewise.compilation.arrays import Array
@@ -21,6 +21,7 @@ from posewise.compilation.compaction import gather, scatter_min
 from posewise.compilation.private_jax import outside_of_traces
 from posewise.compilation.program import compile_program
 from posewise.compilation.threads import map_rows
+from posewise.compilation.traced import is_traced
 from posewise.robots.contact.body_table import (
     HULL_RANK,
 )
@@ -112,7 +113,12 @@ class FrameContacts(NamedTuple):
 
 
 def measure_contacts(
-    types: PairTypes, R: Any, p: Any, shapes: Shapes, table: Indices, cutoff: Any
+    types: PairTypes,
+    R: Array,
+    p: Array,
+    shapes: Shapes,
+    table: Indices,
+    cutoff: Array | None,
 ) -> FrameContacts:
     """Return contacts without derivatives; see `contact_tangents.frame_contacts`."""
     arrays = R, p, shapes, table, cutoff
@@ -124,11 +130,6 @@ def measure_contacts(
             entries = _measure(types, *arrays)
     d, a, b, n, pair = (jnp.asarray(entries[..., k]) for k in _COLUMNS)
     return FrameContacts(d, a, b, n, pair.astype(np.int32))
-
-
-def is_traced(arrays: PyTree) -> bool:
-    """Whether some arrays are those of a function that is being traced."""
-    return any(isinstance(x, jax.core.Tracer) for x in jax.tree.leaves(arrays))
 
 
 def _measure(
