@@ -1,4 +1,4 @@
-"""Whether arrays are those of a function that JAX traces."""
+"""The question whether arrays are those of a function that JAX traces."""
 
 import jax
 from jaxtyping import PyTree
