@@ -14,7 +14,7 @@ from posewise.features.collisions import PADDED_COLLISION_ROWS
 from posewise.robots.config import Config
 from posewise.robots.errors import ProblemWarning
 from posewise.robots.typing import FrameName, Frames
-from posewise.robots.validation import number
+from posewise.robots.validation import integer, number
 from posewise.solvers.deadline import time_limit
 
 from ..checks.doubts import doubts_of, impediments
@@ -23,6 +23,8 @@ from ..checks.signs import doubtful_signs
 from ..komo import KOMO
 from ..problem.objective_builder import feature_label
 from ..solution.solution import Solution
+from ..solve.alternatives import resolve_alternatives
+from ..solve.settings import make_settings
 from ..solve.stops import check_max_time
 from ..terms.interval import SupportsObjectives
 from ..terms.objective import OT, ObjectiveError
@@ -45,6 +47,7 @@ from .placement import Placement, distinct_placements, make_placement
 from .room import lacks_of_room
 from .sampler import ImproveStarts, PlacementSampler
 from .sampling import PlacementHints, SamplingBox, default_region, with_ancestors
+from .search import PlacementSearch
 from .units import movables_in_millimetres
 
 PlacementConstraint: TypeAlias = SupportsObjectives | tuple[Feature, OT]
@@ -139,11 +142,22 @@ def solve_placement(
         added.improve_poses,
         added.improve_witnesses,
     )
-    komo.spec = replace(komo.spec, sampler=sampler)
-    with limit:
-        solutions = komo.solve_all(
-            seed, count, tolerance=tolerance, max_solutions=max_solutions, **options
+    progress = options.pop("progress", True)
+    spec = replace(resolve_alternatives(komo.spec)[0], sampler=sampler)
+    settings = make_settings(
+        spec, tolerance, progress, options, seed=seed, starts=count
+    )
+    if max_solutions is not None:
+        max_solutions = integer(
+            "max_solutions",
+            max_solutions,
+            "at least 1, or None",
+            lambda n: n >= 1,
+            ObjectiveError,
         )
+    with limit:
+        search = PlacementSearch(spec, settings, sampler, max_solutions)
+        solutions = search.solutions()
     lacks: tuple[str, ...] = ()
     if not any(s.feasible for s in solutions):
         # What overlaps needs no room, but cannot be in a hollow that is filled.
