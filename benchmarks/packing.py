@@ -53,7 +53,7 @@ def measure(name: str, runs: int) -> str:
             problem.constraints,
             problem.names,
             starts=STARTS,
-            max_solutions=1,
+            count=1,
             seed=run + 1,
             progress=False,
         )

@@ -147,7 +147,7 @@ def measure(task: Task, runs: int) -> dict:
             task.constraints(run),
             ["item"],
             starts=STARTS,
-            max_solutions=1,
+            count=1,
             seed=run + 1,
             progress=False,
         )
@@ -177,7 +177,7 @@ def place(task: Task, item: pw.robots.geometry.shapes.Shape, run: int) -> tuple:
         task.constraints(run),
         ["item"],
         starts=STARTS,
-        max_solutions=1,
+        count=1,
         seed=run,
         progress=False,
     )
@@ -244,7 +244,7 @@ def measure_scenes(count: int) -> None:
         constraints = [logic.OnTopOf("item", "table"), logic.NextTo("item", "other 0")]
         before, began = total_compile_seconds(), time.perf_counter()
         best = pw.solve_placement(
-            C, constraints, ["item"], starts=16, max_solutions=1, progress=False
+            C, constraints, ["item"], starts=16, count=1, progress=False
         )[0]
         wall.append(time.perf_counter() - began)
         compiled.append(total_compile_seconds() > before)

@@ -137,7 +137,7 @@ def solve(C: pw.Config, starts: int, seed: int, region=REGION) -> list:
         GOALS,
         ["mug"],
         starts=starts,
-        max_solutions=1,
+        count=1,
         max_iterations=60,
         seed=seed,
         region=region,

@@ -61,7 +61,10 @@ def fit_tilt(
         weights: from 0, for a point that does not hold an object, to 1.
     """
     # Without points that hold an object the plane is 0: its gap is counted elsewhere.
-    share = weights / jnp.maximum(jnp.sum(weights, 0), jnp.finfo(gaps.dtype).tiny)
+    # The double `where` keeps its derivatives finite.
+    total = jnp.sum(weights, 0)
+    is_held = total > 0
+    share = jnp.where(is_held, weights / jnp.where(is_held, total, 1.0), 0.0)
     centre, mean = share.T @ points, share.T @ gaps
     arm = points[:, None] - centre
     spread = jnp.einsum("nk,nki,nkj->kij", share, arm, arm)

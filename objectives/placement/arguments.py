@@ -1,5 +1,6 @@
 """Checks of the arguments of `solve_placement`."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ from posewise.features import Feature
 from posewise.robots.errors import unknown_name
 from posewise.robots.kinematics.transforms import quat_normalize
 from posewise.robots.typing import FrameName
-from posewise.robots.validation import float_array, number, require_finite
+from posewise.robots.validation import float_array, integer, number, require_finite
 
 from ..terms.objective import ObjectiveError
 from .sampling import SamplingBox
@@ -39,6 +40,27 @@ def check_starts(
         checked[name] = np.concatenate([array[:, :3], quat_normalize(array[:, 3:])], -1)
     count = max((len(x) for x in checked.values()), default=0)
     return count + 1, checked
+
+
+def check_count(count: int | None, max_solutions: int | None) -> int | None:
+    """Return the number of distinct solutions that are wanted after checking it.
+
+    Args:
+        count: the argument.
+        max_solutions: its old name.
+    """
+    if max_solutions is not None:
+        if count is not None:
+            raise ObjectiveError(
+                "max_solutions is the old name of count; give count only."
+            )
+        message = "solve_placement: max_solutions is now called count."
+        warnings.warn(message, DeprecationWarning, stacklevel=3)
+        count = max_solutions
+    if count is None:
+        return None
+    at_least_one = "at least 1, or None"
+    return integer("count", count, at_least_one, lambda n: n >= 1, ObjectiveError)
 
 
 def check_constraints(constraints: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Starts of placements by insertion: one object after the other, with ruin and recreate.
+"""Starts of placements by insertion, with ruin and recreate.
 
 A joint solve from a random start cannot pass objects through each other, nor choose
 another of several places. Here the objects that are not yet placed wait far away, where
@@ -10,16 +10,26 @@ Every step is a solve of the whole problem, with the scale 0 for rows that do no
 yet: it runs the program of the problem itself.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import jax
 import numpy as np
 from jaxtyping import Bool, Float
 
+from posewise.robots.errors import first_few
 from posewise.robots.typing import Array
-from posewise.solvers import EQ, SOS, BatchInputs, Result, Status, solve_multistart
+from posewise.solvers import (
+    EQ,
+    SOS,
+    BatchInputs,
+    Options,
+    Result,
+    Status,
+    solve_multistart,
+)
 from posewise.solvers.deadline import passed_deadline
 
 from ..chain.groups import ChainData, FeatureGroup
@@ -40,11 +50,17 @@ for rounding [1]."""
 CANDIDATES = 8
 """Number of random poses from which an object is put in. More find rare places, slower.
 """
-INSERTIONS_PER_OBJECT = 4
+INSERTIONS_PER_OBJECT = 3
 """Number of insertions, for each object, after which an attempt is given up; more
 repair more."""
 MAX_ITERATIONS = 100
 """Largest number of iterations of an insertion; more follow longer ways to a place."""
+MAX_PARTNERS = 4
+"""Largest number of objects with each of which one that found no place is tried by
+itself, to tell why. More take longer after a failure."""
+MAX_LONE_FAILURES = 3
+"""Number of times that an object may find no place though nothing is in its way, before
+the search is given up. More take longer where there is no placement."""
 ORDER_NOISE = 0.5
 """Standard deviation of the random part of priorities, in rows [1]. More try more
 orders."""
@@ -62,6 +78,10 @@ class Insertion:
     max_solutions: int | None
     """See `solve_multistart`, whose program is used."""
     rng: np.random.Generator
+    _failures: Counter[int] = field(default_factory=Counter)
+    """How often each object found no place."""
+    _in_the_way: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    """Objects that were in the way of each object when it last found no place."""
 
     def end(self) -> Result | None:
         """Return the end of a solve with all objects, put in a few at a time.
@@ -76,7 +96,8 @@ class Insertion:
         for _ in range(INSERTIONS_PER_OBJECT * n):
             group = self._next(placed, removals, group_size)
             end, inserted = self._insert(x, group, placed)
-            if passed_deadline() or end.status == Status.INTERRUPTED:
+            is_over = passed_deadline() or end.status == Status.INTERRUPTED
+            if is_over or self.is_hopeless:
                 return None
             if inserted.all():
                 return end
@@ -115,13 +136,74 @@ class Insertion:
         if end.violation <= self.settings.tolerance:
             return end, together
         in_the_way = self._involved(end, together) & placed
+        self._in_the_way[group[0]] = tuple(np.flatnonzero(in_the_way))
         fewer = together & ~in_the_way
         removed = np.flatnonzero(in_the_way)
+        if not len(removed):
+            self._failures[group[0]] += 1
+            return end._replace(x=x), placed
         alone = self._waiting(end.x, removed)
         starts = np.concatenate([alone[None], self._waiting(starts[1:], removed)])
         end = self._best_end(starts, fewer)
         is_in = end.violation <= self.settings.tolerance
+        self._failures[group[0]] += not is_in
         return end, fewer if is_in else placed & ~in_the_way
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether an object often found no place though nothing was in its way."""
+        return any(
+            self._failures[k] >= MAX_LONE_FAILURES
+            for k, others in self._in_the_way.items()
+            if not others
+        )
+
+    def failure(self, starts: int) -> str:
+        """Return a sentence on what found no place; it proves nothing.
+
+        The least set of objects is named that were not placed together: one, two, or
+        one among all others.
+
+        Args:
+            starts: number of starts that were tried besides.
+        """
+        names = self.sampler.names
+        tried = (
+            f"Not found from {starts} starts, nor by inserting the objects one by one"
+        )
+        if not self._failures or passed_deadline():
+            return f"{tried}."
+        k = max(self._failures, key=lambda k: self._failures[k])
+        sets = [(k,), *((k, j) for j in self._in_the_way.get(k, ())[:MAX_PARTNERS])]
+        for chosen in sets:
+            if violated := self._violated_alone(chosen):
+                alone = " and ".join(repr(names[i]) for i in chosen)
+                extent = (
+                    "with no other movable" if len(chosen) == 1 else "by themselves"
+                )
+                were = "was" if len(chosen) == 1 else "were"
+                return (
+                    f"{tried}: {alone} {were} not placed even {extent}; the nearest"
+                    f" place violates {violated}."
+                )
+        return f"{tried}: {names[k]!r} found no place among the others."
+
+    def _violated_alone(self, chosen: Sequence[int]) -> str:
+        """Return what is violated by some objects with no others; empty: nothing."""
+        n = len(self.sampler.names)
+        x = self._waiting(self.sampler.world.q[None], range(n))
+        placed = np.isin(np.arange(n), chosen)
+        end = self._best_end(self._candidates(x, chosen), placed)
+        if end.violation <= self.settings.tolerance:
+            return ""
+        rows = np.flatnonzero(self._is_violated(end, placed))
+        objectives = self.problem.specs[0].objectives
+        names = [
+            objective.name
+            for objective, parts in zip(objectives, self.problem.locations, strict=True)
+            if any(np.isin(part.positions, rows).any() for part in parts)
+        ]
+        return first_few(names)
 
     def _next(
         self,
@@ -159,20 +241,29 @@ class Insertion:
         self, starts: Float[np.ndarray, "n 1 nq"], placed: Bool[np.ndarray, " n"]
     ) -> Result:
         """Return the end of least violation, with only the rows of placed objects."""
-        most = self.settings.options.max_iterations
-        iterations = most if placed.all() else min(MAX_ITERATIONS, int(most))
-        ends = self._solve(starts, self._counts(placed), placed, iterations)
+        options = self.settings.options
+        if not placed.all():
+            most = min(MAX_ITERATIONS, int(options.max_iterations))
+            options = replace(options, max_iterations=most)
+        ends = self._solve(starts, self._counts(placed), placed, options)
         return Result(*(a[np.argmin(ends.violation)] for a in ends))
 
     def _involved(
         self, end: Result, placed: Bool[np.ndarray, " n"]
     ) -> Bool[np.ndarray, " n"]:
         """Return the objects on which violated rows depend."""
+        rows = self._is_violated(end, placed)
+        involved: np.ndarray = self._depends[rows].any(0) & placed
+        return involved
+
+    def _is_violated(
+        self, end: Result, placed: Bool[np.ndarray, " n"]
+    ) -> Bool[np.ndarray, " rows"]:
+        """Return which rows that count are violated."""
         amount = np.where(self._types == EQ, np.abs(end.y), end.y)
         is_violated = (amount > self.settings.tolerance) & (self._types != SOS)
         is_violated &= self._counts(placed)
-        involved: np.ndarray = self._depends[is_violated].any(0) & placed
-        return involved
+        return is_violated
 
     def _counts(self, placed: Bool[np.ndarray, " n"]) -> Bool[np.ndarray, " rows"]:
         """Return which rows depend on placed objects only, or on nothing that is known.
@@ -221,6 +312,10 @@ class Insertion:
         dependences do not show.
         """
         n = len(self.sampler.names)
+        # Nothing counts as feasible, so that no start is left out.
+        options = replace(
+            self.settings.options, max_iterations=1, feasibility_tolerance=-1.0
+        )
         depends = np.zeros((len(self._types), n), bool)
         samples = sample_placements(
             self.sampler.world,
@@ -242,7 +337,7 @@ class Insertion:
                 farther.append(other)
             every = np.ones(len(self._types), bool)
             rows = self._solve(
-                np.stack([*far, *farther]), every, np.zeros(n, bool), 1
+                np.stack([*far, *farther]), every, np.zeros(n, bool), options
             ).y
             a, b = rows[:n], rows[n:]
             depends |= (np.abs(a - b) > ROW_CHANGE * (1 + np.abs(a))).T
@@ -253,7 +348,7 @@ class Insertion:
         starts: Float[np.ndarray, "n 1 nq"],
         counts: Bool[np.ndarray, " rows"],
         placed: Bool[np.ndarray, " n"],
-        iterations: int,
+        options: Options,
     ) -> Result:
         """Return the ends of solves with only those rows that count."""
         problem, settings = self.problem, self.settings
@@ -275,8 +370,8 @@ class Insertion:
         )
         ends, _ = solve_multistart(
             inputs,
-            replace(settings.options, max_iterations=iterations),
-            max_solutions=None if iterations == 1 else self.max_solutions,
+            options,
+            max_solutions=self.max_solutions,
             program_size=settings.starts,
         )
         return jax.tree.map(np.asarray, ends)

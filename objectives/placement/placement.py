@@ -35,8 +35,9 @@ class Placement:
     witnesses: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)
     """Joint values at which statements about other configurations hold: by statement,
     e.g. "panda_hand_tcp to mug: ", and by the names of the joints."""
-    lacks_of_room: tuple[str, ...] = ()
-    """Sentences on supports too small for what is to be on them, if it failed."""
+    lacks: tuple[str, ...] = ()
+    """Sentences on what is known about why it failed, such as a support that is too
+    small for what is to be on it, or an object that found no place."""
     constraints: tuple[object, ...] = field(default=(), repr=False)
     """Predicates, presets and pairs (Feature, OT) of the placement."""
 
@@ -60,15 +61,15 @@ class Placement:
 
     @property
     def message(self) -> str:
-        """The status in a sentence, with lacks of room and objectives in conflict."""
+        """The status in a sentence, with what is known of why it failed."""
         message = self.solution.message
-        if not self._lacks:
+        if not self._shown_lacks:
             return message
         # The general advice is to use more starts.
         details = message.removeprefix(self.solution.status.message)
         if self.solution.stopped:
-            return f"{message} {' '.join(self._lacks)}"
-        return " ".join(self._lacks) + details
+            return f"{message} {' '.join(self._shown_lacks)}"
+        return " ".join(self._shown_lacks) + details
 
     @cached_property
     def doubts(self) -> tuple[str, ...]:
@@ -84,8 +85,8 @@ class Placement:
         return (*self.solution.doubts, *of_world)
 
     @property
-    def _lacks(self) -> tuple[str, ...]:
-        return () if self.feasible else self.lacks_of_room
+    def _shown_lacks(self) -> tuple[str, ...]:
+        return () if self.feasible else self.lacks
 
     def report(self) -> str:
         """Return the poses, and a table of all objectives."""
@@ -95,7 +96,7 @@ class Placement:
         ]
         # The solution's report has its doubts.
         doubts = self.doubts[len(self.solution.doubts) :] if self.feasible else ()
-        lines += [self.solution.report(), *self._lacks, *doubts]
+        lines += [self.solution.report(), *self._shown_lacks, *doubts]
         overlap = self.solution.tolerance
         if self.feasible and any(map(is_about_collisions, self.solution.objectives)):
             lines.append(
@@ -136,7 +137,7 @@ def make_placement(
     names: Sequence[str],
     solution: Solution,
     witness_joints: Mapping[str, Mapping[str, str]],
-    lacks_of_room: tuple[str, ...] = (),
+    lacks: tuple[str, ...] = (),
     constraints: tuple[object, ...] = (),
 ) -> Placement:
     """Return a solution as a placement."""
@@ -152,7 +153,7 @@ def make_placement(
         statement: {real: joint_value(copy) for real, copy in joints.items()}
         for statement, joints in witness_joints.items()
     }
-    return Placement(poses, solution, witnesses, lacks_of_room, constraints)
+    return Placement(poses, solution, witnesses, lacks, constraints)
 
 
 def distinct_placements(

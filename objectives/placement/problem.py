@@ -14,7 +14,7 @@ from posewise.features.collisions import PADDED_COLLISION_ROWS
 from posewise.robots.config import Config
 from posewise.robots.errors import ProblemWarning
 from posewise.robots.typing import FrameName, Frames
-from posewise.robots.validation import integer, number
+from posewise.robots.validation import number
 from posewise.solvers.deadline import time_limit
 
 from ..checks.doubts import doubts_of, impediments
@@ -31,6 +31,7 @@ from ..terms.objective import OT, ObjectiveError
 from ..terms.typing import PlacementOptions
 from .arguments import (
     check_constraints,
+    check_count,
     check_region,
     check_separation,
     check_starts,
@@ -65,8 +66,9 @@ def solve_placement(
     region: Float[np.ndarray, "2 3"] | Sequence[Sequence[float]] | None = None,
     collisions: bool = True,
     min_separation: tuple[float, float] = (0.01, 0.1),
-    max_solutions: int | None = None,
+    count: int | None = None,
     max_time: float | None = None,
+    max_solutions: int | None = None,
     **options: Unpack[PlacementOptions],
 ) -> list[Placement]:
     """Find poses of frames that meet constraints while all other frames stand still.
@@ -81,7 +83,9 @@ def solve_placement(
     movables on a stable face, two turn them from their present orientation about the
     vertical only, and the others have random orientations. Movables whose hints
     overlap, or depend on each other, are arranged without overlap in the first starts,
-    eight at most.
+    eight at most. Where starts of several movables fail, these are inserted one by one
+    or a few at a time, the most constrained first, and taken out again if they are in
+    the way of another one; with a `count` this is done after two starts.
 
     Args:
         C: the world, which is not changed.
@@ -102,15 +106,17 @@ def solve_placement(
             `Config.pairs.names`.
         min_separation: solutions are distinct if a movable differs by more than this
             distance [m] or angle [rad].
-        max_solutions: number of feasible starts after which the remaining starts are
-            skipped; None: all starts are solved.
+        count: number of distinct solutions that are wanted: the search ends when it
+            has found them, or nothing more; None: all starts are solved.
         max_time: see `KOMO.solve`. It also counts while starts are arranged and
             improved, which ends with it.
+        max_solutions: old name of `count`.
         **options: `progress`, see `KOMO.solve`; fields of `posewise.solvers.Options`.
 
     Returns:
         Distinct solutions: feasible ones by cost, then infeasible ones by violation,
-        whose `message` names the violated objectives. Never empty.
+        whose `message` names the violated objectives, and objects that found no place.
+        Never empty.
 
     Raises:
         ConfigError: for unknown frames.
@@ -119,6 +125,7 @@ def solve_placement(
     if not isinstance(C, Config):
         raise ObjectiveError(f"C is {type(C).__name__}, expected a Config.")
     limit = time_limit(check_max_time(max_time))
+    wanted = check_count(count, max_solutions)
     distance, angle = check_separation(min_separation)
     world, names = free_movables(C, movable)
     constraints = check_constraints(constraints)
@@ -129,7 +136,7 @@ def solve_placement(
     _warn_of_doubts(constraints, world, names, corners, tolerance)
     if region is not None:
         keep_inside(world, names, corners)
-    count, poses = check_starts(names, starts)
+    start_count, poses = check_starts(names, starts)
     komo = _constrain(world, constraints)
     if collisions:
         _avoid_collisions(komo, names)
@@ -145,29 +152,35 @@ def solve_placement(
     progress = options.pop("progress", True)
     spec = replace(resolve_alternatives(komo.spec)[0], sampler=sampler)
     settings = make_settings(
-        spec, tolerance, progress, options, seed=seed, starts=count
+        spec, tolerance, progress, options, seed=seed, starts=start_count
     )
-    if max_solutions is not None:
-        max_solutions = integer(
-            "max_solutions",
-            max_solutions,
-            "at least 1, or None",
-            lambda n: n >= 1,
-            ObjectiveError,
-        )
+    place = partial(
+        make_placement,
+        world,
+        names,
+        witness_joints=added.witnesses,
+        constraints=tuple(constraints),
+    )
+
+    def distinct(
+        solutions: Sequence[Solution], lacks: Sequence[str]
+    ) -> list[Placement]:
+        ranked = sorted(solutions, key=Solution.rank)
+        placements = [place(solution=s, lacks=tuple(lacks)) for s in ranked]
+        return distinct_placements(placements, distance, angle)
+
     with limit:
-        search = PlacementSearch(spec, settings, sampler, max_solutions)
-        solutions = search.solutions()
+        search = PlacementSearch(
+            spec, settings, sampler, wanted, lambda found: len(distinct(found, ()))
+        )
+        found = search.run()
     lacks: tuple[str, ...] = ()
-    if not any(s.feasible for s in solutions):
+    if not any(s.feasible for s in found.solutions):
         # What overlaps needs no room, but cannot be in a hollow that is filled.
         room = lacks_of_room(world, constraints, names) if collisions else ()
-        lacks = (*impediments(constraints, world), *room)
-    placements = [
-        make_placement(world, names, s, added.witnesses, lacks, tuple(constraints))
-        for s in sorted(solutions, key=Solution.rank)
-    ]
-    return distinct_placements(placements, distance, angle)
+        failure = (found.failure,) if found.failure else ()
+        lacks = (*impediments(constraints, world), *room) or failure
+    return distinct(found.solutions, lacks)
 
 
 class _AddedWitnesses(NamedTuple):

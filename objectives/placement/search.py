@@ -5,14 +5,15 @@ other's way, insertion finds what hundreds of starts do not.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
 from posewise.compilation.compile_time import total_compile_seconds
-from posewise.solvers import Result
+from posewise.solvers import Options, Result
 from posewise.solvers.deadline import passed_deadline
 
 from ..problem.spec import ProblemSpec
@@ -26,10 +27,23 @@ from .insertion import Insertion
 from .sampler import PlacementSampler
 
 JOINT_STARTS = 2
-"""Number of starts that are solved before objects are inserted one by one, unless all
-are asked for. More find easy placements from a later start, but delay hard ones."""
-INSERTIONS = 4
-"""Number of attempts to insert all objects. More find rarer placements, slower."""
+"""Number of starts that are solved before objects are inserted, unless all are asked
+for. More find easy placements from a later start, but delay hard ones."""
+JOINT_ITERATIONS = 200
+"""Largest number of iterations of these starts [1]; more follow slow ways to the end,
+but delay hard placements."""
+INSERTIONS = 3
+"""Number of insertions for each placement that is wanted. More find rarer placements,
+but take longer where there is none."""
+
+
+class Found(NamedTuple):
+    """What a search has found."""
+
+    solutions: list[Solution]
+    """Of all starts and insertions."""
+    failure: str
+    """A sentence on what was not found; empty: something was."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,67 +54,95 @@ class PlacementSearch:
     """The problem, without choices."""
     settings: SolveSettings
     sampler: PlacementSampler
-    max_solutions: int | None
-    """Number of feasible solutions after which the search ends; None: all starts are
+    wanted: int | None
+    """Number of distinct feasible solutions that are enough; None: all starts are
     solved."""
+    count_distinct: Callable[[Sequence[Solution]], int]
+    """Counts the distinct ones of feasible solutions."""
 
-    def solutions(self) -> list[Solution]:
+    def run(self) -> Found:
         """Return the solutions of all starts and insertions that were tried."""
-        began, count = total_compile_seconds(), self.settings.starts
-        starts = self.sampler(self.settings.seed, count)
-        inserts = len(self.sampler.names) > 1
-        is_brief = inserts and self.max_solutions is not None
-        # A single start would be solved by another program.
-        first = JOINT_STARTS if is_brief and count > JOINT_STARTS + 1 else count
-        solutions = self._solve(starts[:first], 0)
-        if inserts and self._goes_on(solutions):
-            solutions += self._insert(len(solutions))
-        if first < count and self._goes_on(solutions):
-            solutions += self._solve(starts[first:], len(solutions))
-        return with_compile_seconds(solutions, began)
+        began = total_compile_seconds()
+        starts = self.sampler(self.settings.seed, self.settings.starts)
+        solutions: list[Solution] = []
+        if self._inserts and self.wanted and len(starts) > JOINT_STARTS:
+            most = min(JOINT_ITERATIONS, int(self.settings.options.max_iterations))
+            options = replace(self.settings.options, max_iterations=most)
+            solutions = self._solve(starts[:JOINT_STARTS], 0, options)
+            starts = starts[JOINT_STARTS:]
+        elif not self.wanted:
+            solutions = self._solve(starts, 0, self.settings.options)
+            starts = starts[:0]
+        failure = ""
+        if self._inserts and self._goes_on(solutions):
+            found = self._insert(solutions)
+            solutions, failure = solutions + found.solutions, found.failure
+        while len(starts) and self._goes_on(solutions):
+            more = self._solve(starts, len(solutions), self.settings.options)
+            starts = starts[1 + more[-1].start - len(solutions) :]
+            solutions += more
+        if any(s.feasible for s in solutions):
+            failure = ""
+        return Found(with_compile_seconds(solutions, began), failure)
+
+    @property
+    def _inserts(self) -> bool:
+        return len(self.sampler.names) > 1
 
     def _goes_on(self, solutions: Sequence[Solution]) -> bool:
-        """Return whether there is no solution yet, and time for one."""
-        is_stopped = any(s.status.is_stopped for s in solutions) or passed_deadline()
-        return not is_stopped and not any(s.feasible for s in solutions)
+        """Return whether there are fewer solutions than wanted, and time for more."""
+        if any(s.status.is_stopped for s in solutions) or passed_deadline():
+            return False
+        feasible = [s for s in solutions if s.feasible]
+        return self.count_distinct(feasible) < (self.wanted or 1)
 
     def _solve(
-        self, starts: Float[np.ndarray, "n 1 nq"], number: int
+        self, starts: Float[np.ndarray, "n 1 nq"], number: int, options: Options
     ) -> list[Solution]:
-        """Return the solutions from some starts.
+        """Return the solutions from some starts, up to the first feasible one.
+
+        If all starts are to be solved, return the solutions of all.
 
         Args:
             starts: the placements to start from.
             number: of the first one.
+            options: of the solver.
         """
+        if len(starts) == 1 < self.settings.starts:
+            # A single start would be solved by another program.
+            starts = np.repeat(starts, 2, 0)
         spec = replace(self.spec, sampler=lambda seed, count: starts[:count])
-        settings = replace(self.settings, starts=len(starts))
-        most = len(starts) if self.max_solutions is None else self.max_solutions
-        solutions = solve_starts(spec, settings, most)
+        settings = replace(self.settings, starts=len(starts), options=options)
+        solutions = solve_starts(spec, settings, 1 if self.wanted else len(starts))
         return [replace(s, start=s.start + number) for s in solutions]
 
-    def _insert(self, number: int) -> list[Solution]:
-        """Return the solutions of insertions, until one is feasible."""
+    def _insert(self, before: Sequence[Solution]) -> Found:
+        """Return the solutions of insertions, until there are enough.
+
+        Args:
+            before: the solutions there are already.
+        """
         began = time.perf_counter()
         problems = make_problem_batch([self.spec], {})
-        solutions: list[Solution] = []
         insertion = Insertion(
             self.sampler,
             problems,
             self.settings,
-            self.max_solutions,
+            1 if self.wanted else None,
             np.random.default_rng(self.settings.seed),
         )
-        for k in range(INSERTIONS):
+        solutions: list[Solution] = []
+        for _ in range(INSERTIONS * (self.wanted or 1)):
             end = insertion.end()
             if end is not None:
-                seconds = np.array([time.perf_counter() - began])
-                result = Result(*(a[None] for a in end))
                 row = BatchResult(
-                    np.array([0]), np.array([number + k]), seconds, result
+                    np.array([0]),
+                    np.array([len(before) + len(solutions)]),
+                    np.array([time.perf_counter() - began]),
+                    Result(*(a[None] for a in end)),
                 )
-                tolerance = self.settings.tolerance
-                solutions += make_solutions(problems, row, tolerance)
-            if passed_deadline() or any(s.feasible for s in solutions):
+                solutions += make_solutions(problems, row, self.settings.tolerance)
+            is_over = insertion.is_hopeless
+            if is_over or not self._goes_on([*before, *solutions]):
                 break
-        return solutions
+        return Found(solutions, insertion.failure(self.settings.starts))

@@ -76,7 +76,7 @@ The kind of problem, one of:
                avoid_collisions (margin, self_margin, between, allow: [[a, b, times]]),
                motion_limits (velocity, acceleration, jerk, joints), start_velocity,
                free_durations (min, max) with time_objective (scale)
-  placement:   movable, starts, region, collisions, max_solutions, min_separation:
+  placement:   movable, starts, region, collisions, count, min_separation:
                poses of objects
   motion:      robot, steps (pick, place, push, open, close, handover, hold, until;
                as `pick: mug`): a motion whose paths are certified

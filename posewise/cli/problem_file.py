@@ -49,7 +49,7 @@ PLACEMENT_KEYS = (
     "starts",
     "region",
     "collisions",
-    "max_solutions",
+    "count",
     "min_separation",
 )
 """Arguments of solve_placement."""
@@ -184,7 +184,7 @@ def make_placement_arguments(problem: ProblemFile) -> dict[str, Any]:
     if "movable" not in arguments:
         section.fail("there is no key 'movable'; list the frames to place.")
     arguments["movable"] = list(read_names(fields, "movable"))
-    for key in {"starts", "max_solutions"} & set(arguments):
+    for key in {"starts", "count"} & set(arguments):
         arguments[key] = read_integer(fields[key], 1)
     if "collisions" in arguments:
         fields["collisions"].boolean()

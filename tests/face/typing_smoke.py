@@ -69,7 +69,7 @@ def place(C: pw.Config) -> list[pw.Placement]:
         starts={"mug": np.zeros((4, 7))},
         region=[[-1, -1, 0], [1, 1, 2]],
         min_separation=(0.01, 0.1),
-        max_solutions=1,
+        count=1,
         progress=False,
         max_iterations=100,
     )

@@ -273,7 +273,7 @@ def test_many_different_objects_find_stable_places_in_a_tray():
     for name, shape in shapes.items():
         C.add_object(name, [shape], pose=[0, 0, 0.5, 1, 0, 0, 0], joint="free")
     statements = [logic.OnTopOf(a, "tray") & logic.Stable(a) for a in shapes]
-    placements = pw.solve_placement(C, statements, [*shapes], starts=4, max_solutions=1)
+    placements = pw.solve_placement(C, statements, [*shapes], starts=4, count=1)
     assert placements[0].feasible, placements[0].message
     placements[0].apply(C)
     assert all(logic.stable(C, name) for name in shapes)

@@ -160,7 +160,7 @@ def test_objects_that_are_not_in_the_way_are_left_alone():
 def assert_placed(C, names, predicates, starts) -> None:
     """Place the objects, and check that all predicates hold exactly."""
     best = pw.solve_placement(
-        C, predicates, names, starts=starts, max_solutions=1, progress=False
+        C, predicates, names, starts=starts, count=1, progress=False
     )[0]
     best.apply(C)
     assert best.feasible, best.message

@@ -268,7 +268,7 @@ BAD = [
     ([LEVEL], ["cup"], {"tolerance": 0}, ["tolerance is 0"]),
     ([LEVEL], ["cup"], {"region": [[0, 0, 1], [1, 1, 0]]}, ["region is", "lower"]),
     ([LEVEL], ["cup"], {"region": "table"}, ["region is 'table'"]),
-    ([LEVEL], ["cup"], {"max_solutions": 0}, ["max_solutions is 0", "at least 1"]),
+    ([LEVEL], ["cup"], {"count": 0}, ["count is 0", "at least 1"]),
     (
         [LEVEL],
         ["cup"],

@@ -290,7 +290,7 @@ def test_a_thing_is_put_into_a_crate(statement, collisions):
     C = level()
     C.set_shape("item", pw.Sphere(0.03))
     C.set_pose("item", at(2, -1, 1))
-    options = dict(starts=8, max_solutions=1, collisions=collisions, progress=False)
+    options = dict(starts=8, count=1, collisions=collisions, progress=False)
     best = pw.solve_placement(C, [statement], ["item"], **options)[0]
     assert best.feasible and best.solution.iterations < 20
     best.apply(C)

@@ -102,7 +102,7 @@ def test_half_spaces_have_no_distance():
     C.add_frame("ball", joint="free", shape=BALL)
     assert C.pairs.names() == [("ground", "ball"), ("lid", "ball")]
     on_top = logic.OnTopOf("ball", "ground")
-    assert pw.solve_placement(C, [on_top], ["ball", "lid"], max_solutions=1)
+    assert pw.solve_placement(C, [on_top], ["ball", "lid"], count=1)
     with pytest.raises(
         logic.PredicateError, match="'lid' and 'ground': two half-spaces"
     ):
