@@ -89,7 +89,8 @@ def _contact_rates(types: PairTypes, primals: _Arguments, tangents: Any) -> Any:
     normal = jnp.where(is_measured, normal, np.array([0, 0, 1], normal.dtype))
     a, da = _moving_bodies(0, out, primals, tangents)
     b, db = _moving_bodies(1, out, primals, tangents)
-    contacts = out.distance, on_a, on_b, normal
+    apart = jnp.where(is_measured[..., 0], out.distance, 1.0)
+    contacts = apart, on_a, on_b, normal
     distance, on_a, on_b, normal = contact_tangents(a, b, contacts, da, db)
     beyond = tangents[4]
     if cutoff is None or isinstance(beyond, SymbolicZero):
