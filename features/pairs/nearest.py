@@ -187,7 +187,7 @@ def measure_pairs(
         cutoff: distance [m] of each pair beyond which lower bounds suffice.
     """
     if "smoothing" in params:
-        # Smooth contacts are functions of their own, with derivatives by themselves.
+        # Smooth contacts are differentiable functions, with no rule for them.
         return _measure_pairs(types, R, p, params, cutoff)
     contacts: Contact = _exact_contacts(types, R, p, *shapes_and_table(params), cutoff)
     return contacts
