@@ -22,7 +22,7 @@ from posewise.robots.kinematics.forward import (
 )
 from posewise.robots.kinematics.manifold import tangent_to_coordinates
 from posewise.robots.typing import Array, FrameName
-from posewise.robots.validation import float_array, number
+from posewise.robots.validation import float_array, integer, number
 
 from .bound_feature import cast_floating
 from .errors import FeatureError
@@ -35,7 +35,9 @@ from .pairs.frame_contacts import (
     complete_shapes,
     shapes_and_table,
 )
+from .pairs.swept import parts_of_ways, swept_distances
 from .pairs.tables import MIN_WORLD_SIZE, on_nodes, table_of_frames
+from .safe_math import amin
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +100,56 @@ class PairDistances:
         J = _JACOBIAN(self.kinematics, contacts, poses.twists, ends, poses.q)
         return self._shaped(contacts.distance, shape), self._shaped(J, shape)
 
+    def swept(
+        self,
+        q0: Float[Array, "*#batch nq"],
+        q1: Float[Array, "*#batch nq"],
+        shapes: Shapes | None = None,
+        *,
+        parts: int = 8,
+    ) -> Float[jax.Array, "*batch pairs"]:
+        """Return lower bounds of the distances on straight ways from q0 to q1.
+
+        Coordinates move linearly on a way, quaternions by turns about one axis. No
+        distance on it is less than its bound, which is at most the cutoff. With twice
+        the parts bounds of balls are about four times as close, others twice.
+
+        Args:
+            q0: configurations at which ways begin.
+            q1: those at which they end.
+            shapes: of the bodies, instead of those of the world.
+            parts: number of parts of each way, in whose middles bodies are measured.
+        """
+        condition = ("an integer >= 1", lambda n: n >= 1, FeatureError)
+        parts = integer("parts", parts, *condition)
+        shapes = self.shapes if shapes is None else shapes
+        xp = self._namespace(q0, q1, shapes)
+        begin, end = (
+            self._configurations(n, q, xp) for n, q in (("q0", q0), ("q1", q1))
+        )
+        try:
+            begin, end = xp.broadcast_arrays(begin, end)
+        except ValueError:
+            raise FeatureError(
+                f"q0 and q1 have shapes {begin.shape}, {end.shape}, expected the same"
+                " leading axes, or one configuration."
+            ) from None
+        of_parts = parts_of_ways(self.kinematics, begin, end, parts)
+        poses = self._at(of_parts.middle, shapes)
+        lower = swept_distances(
+            poses.types,
+            self.kinematics,
+            poses.R,
+            poses.p,
+            poses.twists,
+            of_parts.half.reshape(-1, self.kinematics.nv),
+            poses.shapes,
+            poses.table,
+            poses.cutoff,
+        )
+        least = amin(self._shaped(lower, of_parts.middle.shape), -2)
+        return least if self.cutoff is None else jnp.minimum(least, self.cutoff)
+
     def bodies(self, frame: FrameName) -> Int[np.ndarray, " rows"]:
         """Return the rows of `shapes` that are bodies of a frame.
 
@@ -120,23 +172,33 @@ class PairDistances:
     def _at(self, q: Any, shapes: Shapes | None) -> "_Poses":
         """Return poses at configurations, after checks."""
         shapes = self.shapes if shapes is None else shapes
-        arrays = q, shapes, self.kinematics, self.table, self.cutoff
+        xp = self._namespace(q, shapes)
+        q = self._configurations("q", q, xp)
+        self._check(shapes)
+        arrays = shapes, self.kinematics, self.table, self.cutoff
+        return _Poses.of(self.types, q, *jax.tree.map(xp.asarray, arrays))
+
+    def _namespace(self, *arguments: Any) -> Any:
+        """Return the module of functions for arrays, `jax.numpy` for traced ones."""
         # Single evaluations outside of traced functions compile no kinematics.
-        xp: Any = jnp if is_traced(arrays) else np
+        arrays = arguments, self.kinematics, self.table, self.cutoff
+        return jnp if is_traced(arrays) else np
+
+    def _configurations(self, label: str, q: Any, xp: Any) -> Any:
+        """Return configurations as an array, after checks."""
         if xp is jnp:
             q = jnp.asarray(q)
             if not jnp.issubdtype(q.dtype, jnp.floating):
                 q = q.astype(jnp.result_type(float))
         else:
-            q = float_array("q", q, "configurations (*batch, nq)", FeatureError)
+            q = float_array(label, q, "configurations (*batch, nq)", FeatureError)
             q = q.astype(jnp.result_type(float))
         if not q.shape or q.shape[-1] != self.kinematics.nq:
             raise FeatureError(
-                f"q has shape {q.shape}, expected (*batch, {self.kinematics.nq}): one"
-                " configuration, or any number of them along leading axes."
+                f"{label} has shape {q.shape}, expected (*batch, {self.kinematics.nq}):"
+                " one configuration, or any number of them along leading axes."
             )
-        self._check(shapes)
-        return _Poses.of(self.types, q, *jax.tree.map(xp.asarray, arrays[1:]))
+        return q
 
     def _check(self, shapes: Any) -> None:
         expected = [np.shape(x) for x in self.shapes]

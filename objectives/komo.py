@@ -58,6 +58,7 @@ from .solve.problem_batch import make_problem_batch
 from .solve.quantities import Quantity
 from .solve.settings import AUGMENTED_LAGRANGIAN, SolveSettings, make_settings
 from .solve.solutions import with_compile_seconds
+from .solve.stated_quantities import StatedName, with_quantities
 from .solve.stops import check_max_time
 from .terms.objective import Objective, ObjectiveError
 from .terms.typing import ProgressLike, SolveMethod
@@ -456,6 +457,7 @@ class KOMO(PathProblem):
         *,
         initial_paths: Iterable[MatrixLike | VectorLike] | None = None,
         params: Mapping[Objective, PyTree] | None = None,
+        quantities: Mapping[StatedName, VectorLike | MatrixLike] | None = None,
         tolerance: float = 1e-3,
         progress: ProgressLike = True,
         mesh: Mesh | None = None,
@@ -487,6 +489,8 @@ class KOMO(PathProblem):
                 and worlds there are as many problems as paths.
             params: for some objectives the params of their functions, each array with a
                 first axis of problems.
+            quantities: values of further quantities of `function`, such as
+                `("margin", objective)`, each with a first axis of problems.
             tolerance: see `solve`.
             progress: see `solve`.
             mesh: a `jax.sharding.Mesh` of the devices to solve on, with any axes; None:
@@ -503,13 +507,14 @@ class KOMO(PathProblem):
             The best solution of each problem.
 
         Raises:
-            ObjectiveError: for targets, worlds or initial paths that do not fit, a
-                folder with solutions of other problems, a mesh without devices of
-                this process, or a mesh or folder for certified solutions.
+            ObjectiveError: for targets, worlds, quantities or initial paths that do not
+                fit, a folder with solutions of other problems, a mesh without devices
+                of this process, or a mesh or folder for certified solutions.
         """
         limit, began = time_limit(check_max_time(max_time)), total_compile_seconds()
         spec = resolve_alternatives(self.spec)[0]
         specs = [spec] if worlds is None else [spec.in_world(C) for C in worlds]
+        specs = with_quantities(specs, quantities or {})
         settings = make_settings(
             self.spec, tolerance, progress, options, seed=seed, starts=starts
         )

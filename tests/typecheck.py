@@ -129,6 +129,7 @@ VALIDATES_ITSELF = frozenset(
     posewise.objectives.solve.multistart
     posewise.objectives.solve.problem_batch
     posewise.objectives.solve.settings
+    posewise.objectives.solve.stated_quantities
     posewise.objectives.solve.affine_data
     posewise.objectives.solve.affine_quantities
     posewise.objectives.solve.constraint_numbers

@@ -72,12 +72,25 @@ def _contacts(types: PairTypes, *arguments: Any) -> FrameContacts:
     return measure_contacts(types, *arguments)
 
 
-# Tangents of the parts stay apart, so that of those which nobody asks for nothing is
-# computed.
-@full_matmul_precision
 def _contact_rates(types: PairTypes, primals: _Arguments, tangents: Any) -> Any:
     primals = jax.tree.map(jnp.asarray, primals)
     out: FrameContacts = _contacts(types, *primals)
+    return out, rates_of_contacts(out, primals, tangents)
+
+
+# Tangents of the parts stay apart, so that of those which nobody asks for nothing is
+# computed.
+@full_matmul_precision
+def rates_of_contacts(
+    out: FrameContacts, primals: _Arguments, tangents: Any
+) -> FrameContacts:
+    """Return the tangents of contacts.
+
+    Args:
+        out: the contacts.
+        primals: R, p, shapes, table and cutoff, see `frame_contacts`.
+        tangents: of these, symbolic zeros for what is fixed.
+    """
     table, cutoff = primals[3:]
     # A pair may be flipped: the body that comes first in it is on the second frame.
     flip = table["is_flipped"][out.pair][..., None]
@@ -89,13 +102,14 @@ def _contact_rates(types: PairTypes, primals: _Arguments, tangents: Any) -> Any:
     normal = jnp.where(is_measured, normal, np.array([0, 0, 1], normal.dtype))
     a, da = _moving_bodies(0, out, primals, tangents)
     b, db = _moving_bodies(1, out, primals, tangents)
-    contacts = out.distance, on_a, on_b, normal
+    apart = jnp.where(is_measured[..., 0], out.distance, 1.0)
+    contacts = apart, on_a, on_b, normal
     distance, on_a, on_b, normal = contact_tangents(a, b, contacts, da, db)
     beyond = tangents[4]
     if cutoff is None or isinstance(beyond, SymbolicZero):
         beyond = 0.0
     no_rate: Any = np.zeros(out.pair.shape, jax.dtypes.float0)
-    return out, FrameContacts(
+    return FrameContacts(
         jnp.where(is_measured[..., 0], distance, beyond),
         jnp.where(is_measured, jnp.where(flip, on_b, on_a), 0.0),
         jnp.where(is_measured, jnp.where(flip, on_a, on_b), 0.0),

@@ -92,7 +92,7 @@ def complete_shapes(shapes: Shapes, table: Indices) -> Shapes:
     return shapes._replace(vertices=vertices, half=half)
 
 
-def _core_radii(shapes: Shapes, table: Indices) -> jax.Array:
+def core_radii(shapes: Shapes, table: Indices) -> jax.Array:
     """Return radii of the balls about the origin that enclose cores [m]."""
     radius = jnp.sqrt(jnp.sum(shapes.half**2, -1)) + shapes.radii.max(-1)
     return jnp.where(jnp.isinf(table["core_radius"]), jnp.inf, radius)
@@ -190,7 +190,7 @@ def _measure_rows(
     batch, set_axes = p.shape[:-2], shapes.radius.ndim - 1
     if not math.prod(batch):
         return jnp.zeros((*batch, table["ends"].shape[-2], NUM_COLUMNS), p.dtype)
-    of_shapes = shapes._asdict() | {"core_radius": _core_radii(shapes, table)}
+    of_shapes = shapes._asdict() | {"core_radius": core_radii(shapes, table)}
     of_shapes["body_pose"] = of_shapes.pop("pose")
     every = (table | of_shapes).items()
     params = {k: flatten_axes(jnp.asarray(v), set_axes) for k, v in every}

@@ -6,7 +6,7 @@ their nearest bodies. Types of bodies are static; sizes, poses and margins are d
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -23,6 +23,7 @@ from posewise.collision import (
 )
 from posewise.compilation.arrays import Array
 from posewise.compilation.precision import full_matmul_precision
+from posewise.compilation.zero_tangents import instantiate_zeros
 from posewise.robots.contact.body_table import (
     CORES_OF_KIND,
     NO_PAIR_NUMBER,
@@ -35,6 +36,8 @@ from ..pair_types import PairTypes
 from ..safe_math import subgradient_weights
 from ..symbol import Symbol, TracedArrays, ValueAndWrenches
 from ..symbol_kinds import StackSymbol
+from .contact_tangents import rates_of_contacts
+from .frame_contacts import FrameContacts, Indices, Shapes, shapes_and_table
 from .tables import FAR_DISTANCE
 
 T = TypeVar("T")
@@ -167,7 +170,6 @@ def nearest_bodies(
     )
 
 
-@full_matmul_precision
 def measure_pairs(
     types: PairTypes,
     R: Float[jax.Array, "m 3 3"],
@@ -184,6 +186,56 @@ def measure_pairs(
         params: arrays of a `FramePairTable`.
         cutoff: distance [m] of each pair beyond which lower bounds suffice.
     """
+    if "smoothing" in params:
+        # Smooth contacts are differentiable functions, with no rule for them.
+        return _measure_pairs(types, R, p, params, cutoff)
+    contacts: Contact = _exact_contacts(types, R, p, *shapes_and_table(params), cutoff)
+    return contacts
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _exact_contacts(
+    types: PairTypes,
+    R: jax.Array,
+    p: jax.Array,
+    shapes: Shapes,
+    table: Indices,
+    cutoff: Array | None,
+) -> Contact:
+    params = table | shapes._asdict()
+    params["body_pose"] = params.pop("pose")
+    return _measure_pairs(types, R, p, params, cutoff)
+
+
+# Bodies of all kinds together: the program holds the linear system of a contact once.
+def _contact_rates(types: PairTypes, primals: Any, tangents: Any) -> Any:
+    R, p, shapes, table, cutoff = jax.tree.map(jnp.asarray, primals)
+    out: Contact = _exact_contacts(types, R, p, shapes, table, cutoff)
+    distance, on_a, on_b, normal = (x[None] for x in out)
+    pairs = jnp.arange(len(out.distance))[None]
+    row = FrameContacts(distance, on_a, on_b, normal, pairs)
+    # What is beyond the cutoff is measured, too, between balls or boxes.
+    dR, dp = (
+        instantiate_zeros(t, x)[None] for t, x in zip(tangents[:2], (R, p), strict=True)
+    )
+    rates = rates_of_contacts(
+        row, (R[None], p[None], shapes, table, None), (dR, dp, tangents[2], None, None)
+    )
+    return out, Contact(*(x[0] for x in rates[:4]))
+
+
+_exact_contacts.defjvp(_contact_rates, symbolic_zeros=True)
+
+
+@full_matmul_precision
+def _measure_pairs(
+    types: PairTypes,
+    R: jax.Array,
+    p: jax.Array,
+    params: Mapping[str, Array],
+    cutoff: Array | None,
+) -> Contact:
+    """Return the contacts of all pairs, see `measure_pairs`."""
     frame, pose = params["body_frame"], params["body_pose"]
     R_body = R[frame] @ pose[..., :3]
     p_body = p[frame] + jnp.einsum("nij,nj->ni", R[frame], pose[..., 3])

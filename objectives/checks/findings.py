@@ -92,7 +92,7 @@ def warn_of_problems_in_batch(
     for b, spec in enumerate(specs):
         objectives = tuple(o for o in spec.objectives if o not in targets)
         findings = find_problems(replace(spec, objectives=objectives), tolerance)
-        place = f"worlds[{b}]: " if len(specs) > 1 else ""
+        place = f"Problem {b}: " if len(specs) > 1 else ""
         sentences += [place + finding for finding in findings]
     if sentences:
         text = first_few(sentences, " ", MAX_FINDINGS)

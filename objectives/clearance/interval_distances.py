@@ -1,10 +1,6 @@
 """Distances of pairs of frames on intervals of a path, bounded from below.
 
-On an interval the distance of two bodies is at least that at its middle less how far
-they move relative to each other in half of it (conservative advancement; Mirtich 1996).
-Motion across the normal of their nearest points counts only as far as it curves: their
-distance is at least that of the planes of this normal that enclose them, whose speed is
-known at the middle.
+The bounds are those of `features.pairs.body_motion`.
 """
 
 from collections.abc import Sequence
@@ -22,6 +18,7 @@ from posewise.compilation.compaction import empty_indices, gather, scatter_min
 from posewise.compilation.precision import full_matmul_precision
 from posewise.compilation.program import compile_program
 from posewise.features.pair_types import PairTypes
+from posewise.features.pairs.body_motion import BodyMotion, bounds_of_motion
 from posewise.features.pairs.near_pairs import PairBatch, PairLocation
 from posewise.features.pairs.sources import PairSource
 from posewise.features.pairs.tables import (
@@ -31,11 +28,7 @@ from posewise.features.pairs.tables import (
 )
 from posewise.robots.contact.body_table import PLANE_KINDS
 from posewise.robots.kinematics.forward import Kinematics, forward_pass_nodes
-from posewise.robots.kinematics.motion_bounds import (
-    MotionBounds,
-    dof_rates,
-    motion_bounds,
-)
+from posewise.robots.kinematics.motion_bounds import MotionBounds, dof_rates
 from posewise.robots.kinematics.tree import KinematicTree
 from posewise.robots.world.frame import Frame
 
@@ -114,18 +107,10 @@ def _interval_distances(
     # Places of a motion that are checked one by one do not move.
     bounds, radii = jax.lax.cond(
         jnp.any(rates != 0),
-        lambda: _bounds_of_motion(has_planes, K, twists, rates, centers, size, moves),
+        lambda: bounds_of_motion(has_planes, K, twists, rates, centers, size, moves),
         lambda: (MotionBounds(nothing, nothing), jnp.zeros(shape, centers.dtype)),
     )
-    dofs = rates.shape[1]
-    motion = _Motion(
-        displacement=bounds.displacement.reshape(-1, dofs),
-        curvature=bounds.curvature.reshape(-1, dofs),
-        twists=twists * rates[..., None],
-        moves=moves,
-        centers=centers,
-        radii=radii.reshape(-1),
-    )
+    motion = BodyMotion.of(bounds, twists * rates[..., None], moves, centers, radii)
     limit = threshold.reshape(-1)
     reach = jnp.max(threshold, 0, keepdims=True)
     near, _ = source.append_near(
@@ -148,110 +133,8 @@ def _interval_distances(
     return tuple(x.reshape(threshold.shape) for x in measured)
 
 
-def _bounds_of_motion(
-    has_planes: bool,
-    K: Kinematics,
-    twists: jax.Array,
-    rates: jax.Array,
-    centers: jax.Array,
-    size: tuple[jax.Array, jax.Array],
-    moves: jax.Array,
-) -> tuple[MotionBounds, jax.Array]:
-    """Return how far bodies move on intervals, and the radii of balls of their cores.
-
-    Args:
-        has_planes: whether there are half-spaces; static.
-        K: kinematics.
-        twists: of the dofs in the middle of the intervals (n, dofs, 6).
-        rates: of the dofs on the intervals (n, dofs).
-        centers: origins of the bodies (n, bodies, 3).
-        size: radii of the cores, infinite for half-spaces, and of what inflates them.
-        moves: which dofs move each body (bodies, dofs).
-    """
-    core_radius, radius = size
-    # What a half-space sweeps depends on how far its points are that count.
-    radii = jnp.where(jnp.isinf(core_radius), 0.0, core_radius)
-    bounds = motion_bounds(K, twists, rates, centers, radii, moves)
-    if has_planes:
-        radii = _with_plane_radii(radii, core_radius + radius, centers, bounds)
-        bounds = motion_bounds(K, twists, rates, centers, radii, moves)
-    return bounds, jnp.broadcast_to(radii, centers.shape[:2])
-
-
-def _with_plane_radii(
-    radii: jax.Array, reach: jax.Array, centers: jax.Array, bounds: MotionBounds
-) -> jax.Array:
-    """Return radii (n, bodies) of cores in which half-spaces have those that count.
-
-    The points of a half-space that are nearest to a body are no farther from its origin
-    than the body gets. A ball of twice that distance cuts off nothing that changes the
-    depth of a body in it, either.
-
-    Args:
-        radii: of the cores (1, bodies), 0 for half-spaces.
-        reach: of the bodies (1, bodies), infinite for half-spaces.
-        centers: origins of the bodies (n, bodies, 3).
-        bounds: of the motion of the bodies, and of the origins of half-spaces.
-    """
-    is_plane = jnp.isinf(reach)
-    moved = bounds.displacement.sum(-1)
-    # The box of all origins holds each way between two of them.
-    apart = jnp.linalg.norm(centers.max(1) - centers.min(1), axis=-1)
-    far = (moved + jnp.where(is_plane, 0.0, reach)).max(1) + moved.max(1) + apart
-    return jnp.where(is_plane, 2 * far[:, None], radii)
-
-
-class _Motion(NamedTuple):
-    """Motion of bodies on intervals."""
-
-    displacement: jax.Array
-    """Bound by dof (n · bodies, dofs); see `MotionBounds`."""
-    curvature: jax.Array
-    """Bound by dof (n · bodies, dofs)."""
-    twists: jax.Array
-    """Twist of each dof in the middle (n, dofs, 6)."""
-    moves: jax.Array
-    """True where a dof moves a body (bodies, dofs)."""
-    centers: jax.Array
-    """Origins of the bodies (n, bodies, 3)."""
-    radii: jax.Array
-    """Radius of the ball about the origin of each body's core (n · bodies,)."""
-
-    def relative(self, bound: jax.Array, at: PairLocation) -> jax.Array:
-        """Return the sum of bounds over the dofs that move one body of each pair."""
-        only_a, only_b = self._exclusive(at)
-        by_a, by_b = (gather(bound, k) for k in (at.body_a, at.body_b))
-        return jnp.sum(jnp.where(only_a, by_a, 0.0) + jnp.where(only_b, by_b, 0.0), -1)
-
-    def approach(self, at: PairLocation, normal: jax.Array) -> jax.Array:
-        """Return how fast the planes of a normal that enclose bodies approach.
-
-        Args:
-            at: pairs of bodies.
-            normal: from body b to body a.
-        """
-        twists = gather(self.twists, at.row)
-        speed = turn = jnp.zeros(len(normal), normal.dtype)
-        for only, body, sign in zip(
-            self._exclusive(at), (at.body_a, at.body_b), (1, -1), strict=True
-        ):
-            twist = jnp.sum(jnp.where(only[..., None], twists, 0.0), 1)
-            moment, rotation = twist[:, :3], twist[:, 3:]
-            center = gather(self.centers.reshape(-1, 3), body)
-            velocity = moment + jnp.cross(rotation, center)
-            speed += sign * jnp.sum(normal * velocity, -1)
-            across = jnp.sum(jnp.cross(normal, rotation) ** 2, -1)
-            turn += jnp.sqrt(across) * gather(self.radii, body)
-        return jnp.abs(speed) + turn
-
-    def _exclusive(self, at: PairLocation) -> tuple[jax.Array, jax.Array]:
-        """Return the dofs that move only a, and those that move only b."""
-        a, b = (gather(self.moves, k % len(self.moves)) for k in (at.body_a, at.body_b))
-        return a & ~b, b & ~a
-
-
 def _may_be_nearer(
-    motion: _Motion, limit: Array, at: PairLocation, bound: jax.Array
+    motion: BodyMotion, limit: Array, at: PairLocation, bound: jax.Array
 ) -> jax.Array:
     """Return which pairs of bodies may come nearer than the limit of their frames.
 
@@ -266,7 +149,7 @@ def _may_be_nearer(
 
 
 def _add_contacts(
-    motion: _Motion,
+    motion: BodyMotion,
     at: PairLocation,
     a: Body,
     b: Body,
@@ -275,10 +158,7 @@ def _add_contacts(
 ) -> tuple[Array, ...]:
     """Return the least bounds and distances after those of pairs of bodies."""
     out = contact(a, b)
-    first_order = motion.relative(motion.displacement, at)
-    bend = motion.relative(motion.curvature, at) / 2
-    second_order = motion.approach(at, out.normal) + bend
-    lower = out.distance - jnp.minimum(first_order, second_order)
+    lower = out.distance - motion.loss(at, out.normal)
     # What could not be computed bounds nothing.
     lower = jnp.where(jnp.isnan(lower), -jnp.inf, lower)
     values = (

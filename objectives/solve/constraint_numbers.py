@@ -53,8 +53,8 @@ class ConstraintNumber:
             if known:
                 others = f"expected one of: {', '.join(known)}"
             raise ObjectiveError(
-                f"wrt is ({name!r}, {kind}), but this {kind} has no number {name!r},"
-                f" {others}."
+                f"The quantity is ({name!r}, {kind}), but this {kind} has no number"
+                f" {name!r}, {others}."
             )
         self.name, self.part = name, part
         self.label = f"{name} of {kind}"
@@ -65,8 +65,8 @@ class ConstraintNumber:
         ]
         if not self.stated:
             raise ObjectiveError(
-                f"wrt is ({name!r}, {part!r}), expected a predicate of this problem:"
-                " what add() was given, or a part of it."
+                f"The quantity is ({name!r}, {part!r}), expected a predicate of this"
+                " problem: what add() was given, or a part of it."
             )
         self._refuse_shared(spec)
 
@@ -78,7 +78,7 @@ class ConstraintNumber:
             others = _objective_indices(spec, added.alternatives)
             if k not in indices and its_rows.intersection(others):
                 raise ObjectiveError(
-                    f"wrt is ({self.name!r}, {self.part!r}), whose rows"
+                    f"The quantity is ({self.name!r}, {self.part!r}), whose rows"
                     f" {added.constraint!r} states, too; expected a predicate that"
                     " alone states its rows."
                 )
@@ -108,12 +108,13 @@ class ConstraintNumber:
             new = [o for a in alternatives for o in a.objectives]
             if len(new) != len(stated.objectives):
                 raise ObjectiveError(
-                    f"The path is no differentiable function of the {self.label}: the"
-                    " number of objectives depends on it."
+                    f"The number of objectives depends on the {self.label}, which"
+                    " therefore cannot vary."
                 )
             for i, objective in zip(stated.objectives, new, strict=True):
                 if i is not None:
-                    objectives[i] = objective
+                    old = objectives[i]
+                    objectives[i] = replace(objective, source=old.source or old)
             constraints[stated.index] = replace(
                 added, constraint=constraint, alternatives=alternatives
             )

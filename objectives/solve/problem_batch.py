@@ -134,9 +134,9 @@ def _compile_alike(specs: Sequence[ProblemSpec]) -> list[CompiledProblem]:
     compiled = _with_equal_frames(specs, together)
     if (odd := _odd_one(compiled)) is not None:
         raise ObjectiveError(
-            f"worlds[{odd}] has another structure than worlds[0]: other joints, or"
-            " objectives that have other rows in it; only numbers, and the bodies"
-            " around the robot, may differ."
+            f"Problem {odd} of the batch has another structure than the first one: a"
+            " world with other joints, or objectives that have other rows; only"
+            " numbers, and the bodies around the robot, may differ."
         )
     return compiled
 

@@ -1,7 +1,7 @@
 """Quantities that a path is a function of, as parts of the numbers of its problem."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -19,24 +19,13 @@ from ..chain.modes import original_name
 from ..problem.params import objective_index
 from ..problem.spec import ProblemSpec, compile_chain, mode_sequence
 from ..solution.targets import with_kinematics, with_params, with_target
-from ..terms.interval import SupportsObjectives
 from ..terms.objective import Objective, ObjectiveError
-from .affine_quantities import (
-    AffineQuantity,
-    quantity_of_constraint,
-    quantity_of_option,
-    quantity_of_size,
-    require_independent,
-)
+from .affine_quantities import AffineQuantity, affine_quantity, require_independent
+from .stated_quantities import StatedName, stated_quantity
 
-Quantity: TypeAlias = (
-    Objective
-    | tuple[Literal["origin", "size"], FrameName]
-    | tuple[str, Objective | SupportsObjectives]
-)
-"""An objective: its target. Otherwise "params" of its function, its "scale", or an
-option such as "margin"; a number of a predicate, such as "nearness"; the origin of a
-frame in its parent, or the sizes of its shape.
+Quantity: TypeAlias = Objective | StatedName
+"""An objective: its target. Otherwise "params" of its function, or what its problem is
+stated with.
 """
 
 
@@ -72,18 +61,7 @@ def data_function(spec: ProblemSpec, wrt: Quantity | list[Quantity]) -> DataFunc
             return _ParamsData(spec, objective)
         case ("origin", str(frame)):
             return _OriginData(spec, frame)
-        case ("size", str(frame)):
-            return quantity_of_size(spec, frame)
-        case (str(name), Objective() as objective):
-            return quantity_of_option(spec, name, objective)
-        case (str(name), SupportsObjectives() as constraint):
-            return quantity_of_constraint(spec, name, constraint)
-    raise ObjectiveError(
-        f"wrt is {wrt!r}, expected an objective, as add_objective returned it;"
-        ' ("params", objective), ("scale", objective) or one of its options, such as'
-        ' ("margin", objective); ("nearness", predicate) or another number of a'
-        ' predicate; ("origin", frame) or ("size", frame); or a list of these.'
-    )
+    return affine_quantity(spec, stated_quantity(spec, wrt))
 
 
 class _ListData:

@@ -42,7 +42,7 @@ class Objective:
     """Largest deviation on the straight way between its slices, in the feature's unit;
     None: it holds in its slices only."""
     source: "Objective | None" = None
-    """Objective of the user's problem of which this one has other slices or params;
+    """Objective of the user's problem of which this one has other slices or numbers;
     None: it is the user's."""
 
     @property

@@ -4,6 +4,7 @@ import logging
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -149,7 +150,7 @@ def test_problems_of_a_batch_may_have_different_scenes(warm):
 @pytest.mark.long
 def test_worlds_with_other_joints_are_no_batch(warm):
     worlds = [arm("box"), arm("box", links=2)]
-    with pytest.raises(pw.ObjectiveError, match=r"worlds\[1\].*other joints"):
+    with pytest.raises(pw.ObjectiveError, match="Problem 1 .*other joints"):
         reaching(worlds[0]).solve_batch(worlds=worlds, progress=False)
 
 
@@ -253,3 +254,40 @@ def test_other_shapes_in_contact_compile_nothing(compiled):
     for shapes in ("box box", "hull sphere", "ellipsoid+box cylinder+box"):
         assert pushed(shapes).feasible
     assert len(compiled()) == before
+
+
+def learnt(cup: pw.Pose, weights: dict[str, Any]) -> Any:
+    return weights["out"] @ jnp.tanh(weights["in"] @ cup.p)
+
+
+def weighed(seed: int, nearness=0.9, target=0.2, scale=1.0, gap=0.01) -> pw.Placement:
+    """Place a cup by a learnt cost, a predicate and features, with their numbers."""
+    rng = np.random.default_rng(seed)
+    weights = {"in": rng.normal(size=(5, 3)), "out": rng.normal(size=(2, 5))}
+    cost = pw.Feature(learnt, ["cup"], params=weights)
+    pair = ["cup", "other 0"]
+    constraints = [
+        pw.logic.NextTo(*pair, nearness=nearness),
+        (cost, OT.sos),
+        (pw.Feature(FS.positionDiff, pair, target=[target, 0, 0], scale=scale), OT.sos),
+        (pw.Feature(FS.distance, pair, target=-gap), OT.ineq),
+        (pw.Feature(FS.insideBox, ["cup", "table"], margin=gap), OT.sos),
+    ]
+    C = table_scene("cylinder", "box")
+    return pw.solve_placement(C, constraints, ["cup"], starts=3, progress=False)[0]
+
+
+@pytest.mark.long
+def test_other_numbers_of_placements_compile_nothing(compiled):
+    places = [weighed(0).poses["cup"]]
+    before = len(compiled())
+    for changes in (
+        {"seed": 1},
+        {"seed": 0, "nearness": 0.8},
+        {"seed": 0, "target": 0.3},
+        {"seed": 0, "scale": 2.0},
+        {"seed": 0, "gap": 0.03},
+    ):
+        places.append(weighed(**changes).poses["cup"])
+    assert len(compiled()) == before
+    assert all(np.abs(place - places[0]).max() > 1e-5 for place in places[1:])

@@ -461,3 +461,16 @@ def test_pairs_may_be_any_iterable_and_come_flipped():
     contacts, others = measure.contacts(q), other.contacts(q)
     np.testing.assert_allclose(others.point_a, contacts.point_b, atol=1e-9)
     np.testing.assert_allclose(others.normal, -contacts.normal, atol=1e-9)
+
+
+@pytest.mark.long
+def test_derivatives_of_contacts_in_reverse():
+    """Places of the table that no pair takes are infinitely far, and give no NaN."""
+    C, _, q = case("boxes")
+    measure = pw.distances(C, [("ball", "tool")])
+    assert len(measure.table["kind"]) > 1
+    slope = jax.jit(jax.jacrev(lambda q: measure.contacts(q).normal))(q[0])
+    steps = 1e-6 * np.eye(C.nq)
+    up, down = (measure.contacts(q[0] + s * steps).normal for s in (1, -1))
+    np.testing.assert_allclose(slope[0], (up - down)[:, 0].T / 2e-6, atol=1e-6)
+    assert np.abs(slope).max() > 1e-2

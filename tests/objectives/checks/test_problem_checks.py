@@ -186,8 +186,8 @@ def test_batches_warn_once_for_all_worlds():
     with pytest.warns(ProblemWarning) as caught:
         komo.solve_batch({end: [[0.0], [0.1], [0.2]]}, worlds=worlds)
     (text,) = (str(w.message) for w in caught)
-    assert "worlds[1]: The start is outside" in text
-    assert "worlds[2]: The start is in collision" in text and "worlds[0]" not in text
+    assert "Problem 1: The start is outside" in text
+    assert "Problem 2: The start is in collision" in text and "Problem 0" not in text
 
 
 # -- goals -----------------------------------------------------------------------------

@@ -262,7 +262,7 @@ def test_a_list_compiles_once():
         ("row", r"'NextTo: \(hand, bowl\)'\), but it has no 'reach', expected one of"),
         ("empty", "wrt is empty, expected a list of different quantities"),
         ("twice", "wrt has .* twice, expected a list of different"),
-        ("nothing", "wrt is 3, expected an objective"),
+        ("nothing", "quantity is 3, expected an objective"),
     ],
 )
 def test_what_is_no_number_of_a_predicate(name, says):
