@@ -19,28 +19,13 @@ import jax
 jax.config.update("jax_enable_x64", True)
 
 import numpy as np  # noqa: E402
-from staging.packing_worlds import PROBLEMS, Problem  # noqa: E402
+from staging.packing_worlds import PROBLEMS, good, stays  # noqa: E402
 
 import posewise as pw  # noqa: E402
 
 STARTS = 16
 FLAT = [name for name in PROBLEMS if not name.endswith(("on a table", "in a rack"))]
 """Problems without objects that roll."""
-
-
-def good(problem: Problem) -> bool:
-    """Whether all objects are where they should be."""
-    C = problem.C
-    return not C.collisions(margin=-1e-3) and all(
-        predicate.holds(C) for predicate in problem.predicates
-    )
-
-
-def stays(problem: Problem) -> bool:
-    """Whether nothing moves by more than 1 cm in a simulation of two seconds."""
-    after = pw.Twin(problem.C).simulate(2.0).world_at()
-    moved = [after.pose(x)[:3] - problem.C.pose(x)[:3] for x in problem.names]
-    return bool(np.linalg.norm(moved, axis=1).max() < 0.01)
 
 
 def measure(name: str, runs: int) -> str:

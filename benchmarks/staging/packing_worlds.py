@@ -38,6 +38,28 @@ class Problem:
         return [c for c in self.constraints if not isinstance(c, tuple)]
 
 
+def good(problem: Problem, tolerance: float = 1e-3) -> bool:
+    """Whether all constraints hold and nothing overlaps by more than the tolerance."""
+    C = problem.C
+    if C.collisions(margin=-tolerance):
+        return False
+    if not all(predicate.holds(C) for predicate in problem.predicates):
+        return False
+    for feature, kind in (c for c in problem.constraints if isinstance(c, tuple)):
+        y = np.asarray(feature.eval(C)[0])
+        # A little more than what the solver lets pass, since poses are rounded.
+        if (np.abs(y) if kind is OT.eq else y).max() > 1.01 * tolerance:
+            return False
+    return True
+
+
+def stays(problem: Problem) -> bool:
+    """Whether nothing moves by more than 1 cm in a simulation of two seconds."""
+    after = pw.Twin(problem.C).simulate(2.0).world_at()
+    moved = [after.pose(x)[:3] - problem.C.pose(x)[:3] for x in problem.names]
+    return bool(np.linalg.norm(moved, axis=1).max() < 0.01)
+
+
 def somewhere(rng: np.random.Generator) -> np.ndarray:
     """A pose above the scene, in any orientation."""
     return np.array(

@@ -1,12 +1,19 @@
-"""Tables to be set, stated by features and by predicates; all scenes differ."""
+"""Scenes with many objects to be placed, all different: tables, a kitchen, a move.
 
-from collections.abc import Sequence
+Tables are stated by features, or by predicates.
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 import posewise as pw
 from posewise import FS, OT, logic
+
+from .packing_worlds import Problem, somewhere, tray
+from .worlds import at, open_box
 
 KINDS = {
     8: (2, ("plate", "fork", "cup"), ("jug", "bowl")),
@@ -20,17 +27,6 @@ HEIGHT = 0.75
 """Height of the table's top [m]."""
 VIEW, PIXELS = 1.1, (640, 480)
 """Vertical field of view [rad] and resolution of the camera."""
-
-
-@dataclass(frozen=True)
-class Scene:
-    """A world, and what is asked for."""
-
-    C: pw.Config
-    constraints: list
-    movable: list[str]
-    standing: list[str]
-    """Objects that are to stay where they are in a simulation."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +95,7 @@ def _looking(eye: np.ndarray, at: np.ndarray) -> np.ndarray:
     return np.array([*eye, *pw.robots.kinematics.transforms.matrix_to_quat(R)])
 
 
-def by_features(count: int, seed: int) -> Scene:
+def by_features(count: int, seed: int) -> Problem:
     """Return a table stated by features alone."""
     rng = np.random.default_rng(seed)
     table = _table(count, rng)
@@ -162,19 +158,126 @@ def by_features(count: int, seed: int) -> Scene:
     pairs += [(a, b) for a in table.shared for b in names]
     for a, b in pairs:
         feature(FS.distance, [a, b], OT.ineq, target=-GAP)
-    return Scene(C, rows, movable, movable)
+    return Problem(C, movable, rows)
 
 
-def by_predicates(count: int, seed: int) -> Scene:
+def by_predicates(count: int, seed: int) -> Problem:
     """Return a table stated by predicates alone."""
     table = _table(count, np.random.default_rng(seed))
     movable = list(table.half)
     rows = [logic.OnTopOf(name, "table") for name in movable]
     rows += [logic.Upright(name) for name in movable]
-    rows += [logic.Stable(name) for name in table.shared]
     for setting in table.settings:
         for kind, name in setting.items():
             if kind != "plate":
                 rows.append(logic.NextTo(name, setting["plate"]))
         rows.append(logic.InFoVOfAgent(setting["cup"], "cam"))
-    return Scene(table.C, rows, movable, movable)
+    return Problem(table.C, movable, rows)
+
+
+def counter(seed: int) -> Problem:
+    """A counter with a cupboard of two boards above it, and ten things to put away."""
+    rng = np.random.default_rng(seed)
+    u = rng.uniform
+    C = pw.Config()
+    C.add_object("counter", [(pw.Box([1.6, 0.6, 0.04]), at(z=0.88))])
+    sides = [(pw.Box([0.02, 0.35, 0.72]), at(s * 0.41, z=0.36)) for s in (-1, 1)]
+    back, top = pw.Box([0.84, 0.01, 0.72]), pw.Box([0.84, 0.36, 0.02])
+    parts = [*sides, (back, at(y=0.18, z=0.36)), (top, at(z=0.73))]
+    C.add_object("cupboard", parts, pose=at(u(-0.3, 0.3), 0.1, 1.35))
+    for k in range(2):
+        board = pw.Box([0.8, 0.35, 0.02])
+        C.add_frame(f"board{k}", "cupboard", pose=at(z=0.01 + 0.36 * k), shape=board)
+    rows: list = []
+    names: list[str] = []
+
+    def put(name: str, shape, on: str) -> None:
+        C.add_frame(name, joint="free", pose=somewhere(rng), shape=shape)
+        names.append(name)
+        rows.extend([logic.OnTopOf(name, on), logic.Upright(name)])
+
+    for k in range(4):
+        shape = pw.Cylinder(u(0.08, 0.11), u(0.035, 0.045))
+        put(f"mug{k}", shape, f"board{k % 2}")
+    under = "board1"
+    for k in range(3):
+        put(f"plate{k}", pw.Cylinder(0.02, 0.12 - 0.01 * k), under)
+        under = f"plate{k}"
+    put("pan", pw.Cylinder(0.08, u(0.12, 0.15)), "counter")
+    put("bottle", pw.Cylinder(u(0.2, 0.3), u(0.03, 0.045)), "counter")
+    put("toaster", pw.Box([0.3, 0.18, 0.2]), "counter")
+    rows += [logic.NextTo("bottle", "pan")]
+    return Problem(C, names, rows)
+
+
+def moving_box(seed: int) -> Problem:
+    """Twelve items in a box of 40 x 30 x 25 cm, and its lid on top."""
+    rng = np.random.default_rng(seed)
+    C = pw.Config()
+    C.add_object("box", open_box(0.42, 0.32, 0.26, 0.01))
+    inner = [0.4, 0.3, 0.249]
+    C.annotations.add_region("box", "cavity", size=inner, pose=at(z=0.01 + 0.1245))
+    rows: list = []
+    names: list[str] = []
+    for k in range(12):
+        size = rng.uniform(0.05, 0.13, 3)
+        shape = pw.Cylinder(size[0], size[1] / 2) if k % 3 == 0 else pw.Box(size)
+        C.add_frame(f"item{k}", joint="free", pose=somewhere(rng), shape=shape)
+        names.append(f"item{k}")
+        rows.append(logic.InsideOf(f"item{k}", "box"))
+    C.add_frame(
+        "lid", joint="free", pose=somewhere(rng), shape=pw.Box([0.44, 0.34, 0.01])
+    )
+    names.append("lid")
+    rows += [logic.OnTopOf("lid", "box"), logic.Upright("lid")]
+    rows.append(
+        (pw.Feature(FS.position, ["lid"], scale=np.eye(3), target=[0, 0, 0.265]), OT.eq)
+    )
+    return Problem(C, names, rows)
+
+
+def bookshelf(seed: int) -> Problem:
+    """Ten books on a board between two ends, sorted by their height, by features."""
+    rng = np.random.default_rng(seed)
+    C = pw.Config()
+    sizes = np.stack(
+        [
+            rng.uniform(0.02, 0.05, 10),
+            rng.uniform(0.12, 0.2, 10),
+            rng.uniform(0.16, 0.3, 10),
+        ],
+        1,
+    )
+    width = sizes[:, 0].sum() + 0.04
+    C.add_object("shelf", tray(width, 0.25, 0.1), pose=at(z=0.5))
+    rows: list = []
+    names = [f"book{k}" for k in range(10)]
+    for name, size in zip(names, sizes, strict=True):
+        C.add_frame(name, joint="free", pose=somewhere(rng), shape=pw.Box(size))
+        up, side = [0.0, 0, 1], [1.0, 0, 0]
+        height = [0, 0, 0.5 + size[2] / 2]
+        rows += [
+            (pw.Feature(FS.vectorZ, [name], target=up), OT.eq),
+            (pw.Feature(FS.vectorX, [name], target=side), OT.eq),
+            (pw.Feature(FS.position, [name], scale=[up], target=height), OT.eq),
+            (pw.Feature(FS.position, [name], scale=[[0, 1.0, 0]]), OT.eq),
+        ]
+        for sign in (-1.0, 1.0):
+            end = sign * (width - size[0]) / 2
+            scale = [[sign, 0, 0]]
+            feature = pw.Feature(FS.position, [name], scale=scale, target=[end, 0, 0])
+            rows.append((feature, OT.ineq))
+    order = np.argsort(sizes[:, 2])
+    for a, b in zip(order[:-1], order[1:], strict=True):
+        pair = [names[a], names[b]]
+        rows.append((pw.Feature(FS.positionDiff, pair, scale=[[1.0, 0, 0]]), OT.ineq))
+    return Problem(C, names, rows)
+
+
+SCENES: dict[str, Callable[[int], Problem]] = {
+    **{f"table of {n}, features": partial(by_features, n) for n in KINDS},
+    **{f"table of {n}, predicates": partial(by_predicates, n) for n in KINDS},
+    "counter with a cupboard": counter,
+    "moving box with a lid": moving_box,
+    "bookshelf sorted by height": bookshelf,
+}

@@ -38,9 +38,9 @@ from ..solve.settings import SolveSettings
 from .sampler import PlacementSampler
 from .sampling import sample_placements
 
-WAITING_DISTANCE = 10.0
-"""Distance between objects that wait, in sizes of the region [1]. Constraints about
-neighbours might count for nearer ones."""
+WAITING_DISTANCE = 1.0
+"""Distance between objects that wait, in diagonals of the region [1]. Constraints about
+neighbours might count for nearer ones, and distances of farther ones are cut off."""
 DEPENDENCE_SAMPLES = 3
 """Number of random placements at which it is seen which rows depend on an object. More
 see dependences that seldom show."""
@@ -61,9 +61,15 @@ itself, to tell why. More take longer after a failure."""
 MAX_LONE_FAILURES = 3
 """Number of times that an object may find no place though nothing is in its way, before
 the search is given up. More take longer where there is no placement."""
-ORDER_NOISE = 0.5
+ORDER_NOISE = 0.3
 """Standard deviation of the random part of priorities, in rows [1]. More try more
-orders."""
+orders, but separate what belongs together."""
+LONE_ROW_PRIORITY = 0.1
+"""Priority of a row about an object alone, relative to one about it and others that are
+in [1]. A larger one begins with what is stated most closely in the world."""
+OUSTED_PRIORITY = 0.2
+"""Priority for each time that an object was taken out, in rows [1]. A larger one puts
+what is hard to place in earlier."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,16 +217,22 @@ class Insertion:
         removals: Float[np.ndarray, " n"],
         count: int,
     ) -> list[int]:
-        """Return the most constrained objects: with most rows about what is in."""
-        rest = np.flatnonzero(~placed)
-        scores = []
-        for k in rest:
-            together = placed.copy()
-            together[k] = True
-            scores.append((self._counts(together) & self._depends[:, k]).sum())
-        noise = ORDER_NOISE * self.rng.normal(size=len(rest))
-        order = np.argsort(-(scores + noise + removals[rest]))
-        chosen: list[int] = rest[order[:count]].tolist()
+        """Return the most constrained objects: with most rows about what is in.
+
+        Each of them counts as in for the next one, so that chains stay together.
+        """
+        together, chosen = placed.copy(), list[int]()
+        while len(chosen) < count and not together.all():
+            rest = np.flatnonzero(~together)
+            scores = OUSTED_PRIORITY * removals[rest]
+            scores += ORDER_NOISE * self.rng.normal(size=len(rest))
+            others = self._depends[:, ~together].sum(1)
+            for i, k in enumerate(rest):
+                is_about = self._depends[:, k] & (others == 1)
+                has_partner = self._depends[is_about][:, together].any(1)
+                scores[i] += np.where(has_partner, 1.0, LONE_ROW_PRIORITY).sum()
+            chosen.append(int(rest[np.argmax(scores)]))
+            together[chosen[-1]] = True
         return chosen
 
     def _candidates(
@@ -285,9 +297,14 @@ class Insertion:
         return x
 
     def _waiting_place(self, k: int) -> Float[np.ndarray, "3"]:
-        size = np.linalg.norm(self.sampler.region[1] - self.sampler.region[0])
-        shift = WAITING_DISTANCE * size * (k + 1) * np.array([1.0, 0.0, 0.0])
-        place: np.ndarray = self.sampler.region.mean(0) + shift
+        """Return the place in a cubic lattice beside the region where an object waits.
+
+        All are near enough that no distance is cut off.
+        """
+        low, high = self.sampler.region
+        edge = int(np.ceil(np.cbrt(len(self.sampler.names))))
+        cell = np.array(np.unravel_index(k, (edge,) * 3)) + 1
+        place: np.ndarray = high + WAITING_DISTANCE * np.linalg.norm(high - low) * cell
         return place
 
     @cached_property
