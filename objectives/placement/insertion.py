@@ -11,7 +11,7 @@ yet: it runs the program of the problem itself.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -53,7 +53,7 @@ CANDIDATES = 8
 INSERTIONS_PER_OBJECT = 3
 """Number of insertions, for each object, after which an attempt is given up; more
 repair more."""
-MAX_ITERATIONS = 100
+MAX_ITERATIONS = 50
 """Largest number of iterations of an insertion; more follow longer ways to a place."""
 MAX_PARTNERS = 4
 """Largest number of objects with each of which one that found no place is tried by
@@ -97,7 +97,7 @@ class Insertion:
         """
         n = len(self.sampler.names)
         placed, removals = np.zeros(n, bool), np.zeros(n)
-        x = self._waiting(self.sampler.world.q[None], range(n))
+        x = self._waiting(self.sampler.world.q[None], np.ones(n, bool))
         group_size = 2
         for _ in range(INSERTIONS_PER_OBJECT * n):
             group = self._next(placed, removals, group_size)
@@ -111,7 +111,7 @@ class Insertion:
             is_easy = inserted.sum() == placed.sum() + len(group)
             group_size = 2 * len(group) if is_easy else max(len(group) // 2, 1)
             removals[placed & ~inserted] += 1
-            x, placed = self._waiting(end.x, np.flatnonzero(~inserted)), inserted
+            x, placed = self._waiting(end.x, ~inserted), inserted
         return None
 
     def _insert(
@@ -142,14 +142,13 @@ class Insertion:
         if end.violation <= self.settings.tolerance:
             return end, together
         in_the_way = self._involved(end, together) & placed
-        self._in_the_way[group[0]] = tuple(np.flatnonzero(in_the_way))
+        self._in_the_way[group[0]] = tuple(np.flatnonzero(in_the_way).tolist())
         fewer = together & ~in_the_way
-        removed = np.flatnonzero(in_the_way)
-        if not len(removed):
+        if not in_the_way.any():
             self._failures[group[0]] += 1
             return end._replace(x=x), placed
-        alone = self._waiting(end.x, removed)
-        starts = np.concatenate([alone[None], self._waiting(starts[1:], removed)])
+        alone = self._waiting(end.x, in_the_way)
+        starts = np.concatenate([alone[None], self._waiting(starts[1:], in_the_way)])
         end = self._best_end(starts, fewer)
         is_in = end.violation <= self.settings.tolerance
         self._failures[group[0]] += not is_in
@@ -197,7 +196,7 @@ class Insertion:
     def _violated_alone(self, chosen: Sequence[int]) -> str:
         """Return what is violated by some objects with no others; empty: nothing."""
         n = len(self.sampler.names)
-        x = self._waiting(self.sampler.world.q[None], range(n))
+        x = self._waiting(self.sampler.world.q[None], np.ones(n, bool))
         placed = np.isin(np.arange(n), chosen)
         end = self._best_end(self._candidates(x, chosen), placed)
         if end.violation <= self.settings.tolerance:
@@ -237,7 +236,7 @@ class Insertion:
 
     def _candidates(
         self, x: Float[np.ndarray, "1 nq"], group: Sequence[int]
-    ) -> Float[np.ndarray, "n 1 nq"]:
+    ) -> Float[np.ndarray, "k 1 nq"]:
         """Return placements in which objects have random poses, within their hints."""
         stage = self.sampler.world.copy()
         stage.q = x[0]
@@ -250,7 +249,7 @@ class Insertion:
         return drawn[(drawn != x).any((1, 2))]
 
     def _best_end(
-        self, starts: Float[np.ndarray, "n 1 nq"], placed: Bool[np.ndarray, " n"]
+        self, starts: Float[np.ndarray, "k 1 nq"], placed: Bool[np.ndarray, " n"]
     ) -> Result:
         """Return the end of least violation, with only the rows of placed objects."""
         options = self.settings.options
@@ -288,11 +287,11 @@ class Insertion:
         return counts
 
     def _waiting(
-        self, x: Float[np.ndarray, "*batch nq"], which: Iterable[int]
+        self, x: Float[np.ndarray, "*batch nq"], which: Bool[np.ndarray, " n"]
     ) -> Float[np.ndarray, "*batch nq"]:
         """Return placements in which some objects wait."""
         x = x.copy()
-        for k in which:
+        for k in np.flatnonzero(which).tolist():
             x[..., self._columns[k][:3]] = self._waiting_place(k)
         return x
 
@@ -362,7 +361,7 @@ class Insertion:
 
     def _solve(
         self,
-        starts: Float[np.ndarray, "n 1 nq"],
+        starts: Float[np.ndarray, "k 1 nq"],
         counts: Bool[np.ndarray, " rows"],
         placed: Bool[np.ndarray, " n"],
         options: Options,

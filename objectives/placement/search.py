@@ -23,6 +23,7 @@ from ..solve.multistart import make_solutions, solve_starts
 from ..solve.problem_batch import make_problem_batch
 from ..solve.settings import SolveSettings
 from ..solve.solutions import with_compile_seconds
+from ..solve.stops import mark_stopped, stop_sentence
 from .insertion import Insertion
 from .sampler import PlacementSampler
 
@@ -83,6 +84,10 @@ class PlacementSearch:
             solutions += more
         if any(s.feasible for s in solutions):
             failure = ""
+        elif passed_deadline() and not any(s.status.is_stopped for s in solutions):
+            # Between two solves.
+            sentence = stop_sentence(len(solutions), self.settings.starts)
+            solutions, failure = mark_stopped(solutions, sentence), ""
         return Found(with_compile_seconds(solutions, began), failure)
 
     @property
