@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from posewise.robots.config import Config
 from posewise.robots.kinematics.transforms import quat_normalize
-from posewise.robots.typing import StrPath
+from posewise.robots.typing import FrameName, StrPath
 from posewise.robots.visual.viewer import View
 
 from ..checks.doubts import solution_doubts
@@ -112,13 +112,32 @@ class Placement:
         """
         return self.solution.view(browser)
 
-    def picture(self, file: StrPath | None = None) -> "Figure":
-        """Return a still picture of the world with the poses; see `Config.picture`.
+    def picture(
+        self,
+        file: StrPath | None = None,
+        *,
+        view: tuple[float, float] = (25.0, -55.0),
+        frames: Sequence[FrameName] | None = None,
+        names: bool = False,
+        camera: str | None = None,
+    ) -> "Figure":
+        """Return a still picture of the world with the poses.
+
+        Args:
+            file: see `Config.picture`, as for all arguments.
+            view: elevation and azimuth of the eye [degrees].
+            frames: names of frames that are drawn; None: all with visual shapes.
+            names: whether bodies are labelled.
+            camera: name of a camera that sees the world, in place of `view`.
 
         Raises:
             ImportError: without matplotlib; names the extra.
+            ConfigError: for unknown frames and cameras, with near matches, and a wrong
+                view.
         """
-        return self.solution.world_at(-1).picture(file)
+        return self.solution.world_at(-1).picture(
+            file, view=view, frames=frames, names=names, camera=camera
+        )
 
     def apply(self, C: Config) -> None:
         """Set the poses in a world.
