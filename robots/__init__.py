@@ -1,6 +1,6 @@
 """The world: frames, joints, shapes, loaders and kinematics.
 
-Rooms, the lowest first: errors, typing, validation, protocols, array_files,
+Rooms, the lowest first: errors, typing, validation, protocols, array_files, json_files,
 named_members, dependency_warnings, mujoco_extra, kinematics, geometry, world,
 annotations, contact, loaders, facets, models, visual, config, contact_forces,
 simulation.

@@ -149,8 +149,9 @@ def solve_placement(
         # What overlaps needs no room, but cannot be in a hollow that is filled.
         room = lacks_of_room(world, constraints, names) if collisions else ()
         lacks = (*impediments(constraints, world), *room)
+    original, joints = C.copy(), added.witnesses
     placements = [
-        make_placement(world, names, s, added.witnesses, lacks, tuple(constraints))
+        make_placement(world, names, s, joints, lacks, tuple(constraints), original)
         for s in sorted(solutions, key=Solution.rank)
     ]
     return distinct_placements(placements, distance, angle)

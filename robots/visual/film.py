@@ -33,7 +33,7 @@ LABEL_SIZE = 7.0
 """Size of the font of labels [point]; larger ones hide more of the picture."""
 LABEL_COLOR = "0.15"
 LINE_HEIGHT = 1.3
-"""Ratio of the height of a line to the font size; larger ones keep labels farther apart."""
+"""Ratio of the height of a line to the font size; larger ones keep labels apart."""
 DEFAULT_VIEW = (25.0, -55.0)
 """Elevation and azimuth of the eye [degrees]."""
 
