@@ -236,3 +236,27 @@ class ModelFiles(EditableWorld):
         meshes = path.parent / "meshes"
         text = write_urdf(self.model(), name, meshes, capsules)
         path.write_text(text, encoding="utf-8")
+
+    def write_mjcf(self, path: StrPath) -> None:
+        """Write the world at its state as an MJCF file, its meshes to a folder beside.
+
+        Links, joints with limits and mimics, what may touch, shapes, masses and
+        friction are kept, and contacts are as stiff as those of `Twin`. A link without
+        a mass that moves weighs what it would as water. What is not convex collides as
+        its convex parts; rounded edges become sharp; markers and point clouds are left
+        out. Locked joints are fixed where they stand, and joints have no motors. Not
+        kept are the home, named states, speeds, and objects and other annotations.
+
+        Args:
+            path: the file, in UTF-8; its meshes are in `meshes` beside it.
+
+        Raises:
+            ConfigError: for duplicate names, balls that mimic, and meshes of mode
+                "sdf".
+        """
+        from ..loaders.mjcf.writer import write_mjcf
+
+        path = Path(path)
+        pairs = {(int(a), int(b)) for a, b in self.pairs.indices()}
+        text = write_mjcf(self.model(), pairs, path.parent / "meshes")
+        path.write_text(text, encoding="utf-8")
