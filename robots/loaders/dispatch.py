@@ -11,13 +11,12 @@ from .package_folders import checked_packages
 from .urdf.xacro_text import XacroArgs, expand_xacro, is_xacro
 from .xmltree import XmlElement, parse_xml, read_bytes, read_xml
 
-XML_SUFFIXES = (".urdf", ".xml", ".mjcf", ".xacro")
+XML_SUFFIXES = (".urdf", ".xml", ".mjcf", ".xacro", ".sdf", ".world")
 RAI_SUFFIXES = (".g", ".yml", ".yaml")
 Packages = Mapping[str, str | os.PathLike[str]]
 """Folders of packages by name."""
 
 OTHER_ROOTS = {
-    "sdf": "this is SDF; convert it to URDF or MJCF.",
     "COLLADA": "this is a mesh; give it to a frame as shape=Mesh(file).",
     "mujocoinclude": "this is a part of an MJCF; give the file that includes it.",
     "package": "this describes a package; give a file in its folder.",
@@ -56,7 +55,7 @@ def read_file(
         return read_gfile(path), True
     raise LoadError(
         f"{path}: files of kind {suffix or '(no suffix)'!r} are not known;"
-        " expected .urdf, .xacro, .xml (MJCF), .g or .yml."
+        " expected .urdf, .xacro, .xml (MJCF), .sdf, .g or .yml."
     )
 
 
@@ -115,8 +114,14 @@ def _read_root(
         from .mjcf.reader import read_mjcf_text
 
         return read_mjcf_text(text, folder, Path(root.file).name)
+    if root.tag == "sdf":
+        from .sdf.reader import read_sdf_root
+
+        return read_sdf_root(root, folder, packages)
     advice = OTHER_ROOTS.get(root.tag, "check which file this is.")
-    raise root.error(f"expected the root <robot> (URDF) or <mujoco> (MJCF): {advice}")
+    raise root.error(
+        f"expected the root <robot> (URDF), <mujoco> (MJCF) or <sdf>: {advice}"
+    )
 
 
 def _looks_like_xml(path: Path) -> bool:

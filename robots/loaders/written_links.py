@@ -49,6 +49,8 @@ class Step:
     """Least and largest value, ±inf where unlimited."""
     effort: float | None
     """Largest force or torque [N, Nm]."""
+    velocity: float | None
+    """Largest speed [m/s, rad/s]."""
     leader: tuple[str, float, float] | None
     """Name of the step that it follows, multiplier and offset."""
 
@@ -198,6 +200,9 @@ def _steps(
                 float(q[k]),
                 limits,
                 None if joint.effort is None else float(joint.effort[k]),
+                None
+                if joint.velocity is None
+                else float(abs(relation.scale) * joint.velocity[k]),
                 followed,
             )
         )

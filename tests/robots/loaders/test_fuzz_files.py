@@ -109,6 +109,25 @@ NUMBERS_OF_URDF = b"""<robot name="r"><link name="base"><visual>
 <joint name="n" type="fixed"><parent link="rail"/><child link="car"/></joint>
 <joint name="o" type="revolute"><parent link="car"/><child link="flap"/>
 <mimic joint="n" offset=".5"/></joint></robot>"""
+NUMBERS_OF_SDF = b"""<sdf version="1.10" xmlns:posewise="urn:posewise"><world name="w">
+<model name="r"><pose degrees="true">.1 .2 .3 10 20 30</pose><link name="base">
+<inertial><mass>2</mass><pose>0 .5 1 .3 .1 .2</pose><inertia><ixx>1</ixx><ixy>.1</ixy>
+<iyy>1</iyy><iyz>.1</iyz><izz>1</izz></inertia></inertial>
+<visual name="v"><pose>0 .5 1 .3 .1 .2</pose><geometry><mesh><uri>cube.stl</uri>
+<scale>1 2 1</scale></mesh></geometry><material><diffuse>.1 .2 .3 1</diffuse></material>
+</visual><collision name="c"><geometry><box><size>1 2 3</size></box></geometry>
+<surface><friction><ode><mu>.5</mu></ode></friction></surface></collision>
+<collision name="d"><geometry><capsule><radius>.3</radius><length>.5</length></capsule>
+</geometry></collision><collision name="e"><geometry><plane><normal>.1 .2 1</normal>
+</plane></geometry></collision></link><link name="arm"><pose relative_to="j"
+ rotation_format="quat_xyzw">.1 .2 .3 .1 .2 .3 .4</pose></link><link name="hand"/>
+<joint name="j" type="revolute"><pose relative_to="base">.1 .2 .3 0 0 .1</pose>
+<parent>base</parent><child>arm</child><axis><xyz>.1 .2 1</xyz><limit><lower>-1</lower>
+<upper>1</upper><effort>1</effort><velocity>2</velocity></limit><dynamics>
+<damping>.1</damping></dynamics><posewise:position>.1</posewise:position></axis></joint>
+<joint name="k" type="prismatic"><parent>arm</parent><child>hand</child><axis>
+<xyz expressed_in="base">0 0 1</xyz><mimic joint="j"><multiplier>1.5</multiplier>
+<offset>.5</offset><reference>.1</reference></mimic></axis></joint></model></world></sdf>"""
 NUMBERS_OF_MJCF = b"""<mujoco><asset><mesh name="cube" file="cube.stl" scale="1 1 2"/>
 </asset><worldbody><body name="a" pos="1 2 3" axisangle="0 .5 .2 .3">
 <joint name="j" axis="0 1 1" range="-1 1" ref=".1" pos=".1 .2 .3"/>
@@ -262,6 +281,7 @@ CASES: dict[str, Case] = {
     "a cupboard": ("m.urdf", lambda: (DATA_DIR / "cupboard.urdf").read_bytes(), build),
     "MJCF": ("m.xml", lambda: MJCF, build),
     "g": ("m.g", lambda: G, build),
+    "SDF": ("m.sdf", lambda: NUMBERS_OF_SDF, build),
     "keyframes": ("m.xml", lambda: KEYFRAMES, build),
     "SRDF": ("m.srdf", lambda: SRDF, annotate),
     "a scene of MoveIt": ("m.yaml", lambda: SCENE, plan),
@@ -344,6 +364,7 @@ def test_a_thousand_broken_files(name, folder):
     [
         ("m.urdf", NUMBERS_OF_URDF, build),
         ("m.xml", NUMBERS_OF_MJCF, build),
+        ("m.sdf", NUMBERS_OF_SDF, build),
         ("m.g", NUMBERS_OF_G, build),
         ("m.yaml", NUMBERS_OF_A_SCENE, state),
         ("m.off", mesh("off"), measure),

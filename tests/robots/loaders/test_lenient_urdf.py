@@ -183,11 +183,9 @@ def test_shared_case_of_a_fixed_leader():
 
 
 OTHER_FORMATS = {
-    "SDF": ("m.urdf", "<sdf version='1.9'><model name='m'/></sdf>", "this is SDF"),
-    "SDF in XML": ("m.xml", "<?xml version='1.0'?><sdf/>", "this is SDF"),
     "mesh": ("m.xml", "<COLLADA/>", "this is a mesh"),
     "package": ("package.xml", "<package/>", "this describes a package"),
-    "any": ("m.xml", "<a/>", "expected the root <robot> (URDF) or <mujoco> (MJCF)"),
+    "any": ("m.xml", "<a/>", "expected the root <robot> (URDF), <mujoco> (MJCF)"),
     "word": ("m.xml", "robot", "not well-formed"),
     "suffix": ("m.usd", "#usda 1.0", "files of kind '.usd' are not known"),
 }
@@ -231,7 +229,7 @@ def test_models_as_text(tmp_path):
     assert C.pose("l_a")[2] == 1
     declared = '<?xml version="1.0" encoding="utf-16"?>' + robot()
     assert pw.Config().add_text(declared) == ("a", "b")
-    for text, says in [("", "empty"), ("x", "text, line 1"), ("<sdf/>", "SDF")]:
+    for text, says in [("", "empty"), ("x", "text, line 1"), ("<sdf/>", "<model>")]:
         with pytest.raises(pw.LoadError, match=says):
             C.add_text(text)
     with pytest.raises(pw.LoadError, match="text is bytes, expected URDF or MJCF"):
