@@ -111,8 +111,8 @@ def _axis(joint: XmlElement, axis: XmlElement | None, graph: PoseGraph) -> np.nd
         )
     vector = vector / length
     if base := xyz.get("expressed_in", "").strip():
-        own = graph.pose(joint.required("name"), joint)
-        X = relative_pose(own, graph.pose(base, joint))
+        at_joint = graph.pose(joint.required("name"), joint)
+        X = relative_pose(at_joint, graph.pose(base, joint))
         vector = quat_to_matrix(X[3:]) @ vector
     return vector
 

@@ -129,8 +129,8 @@ class _SdfModelReader:
                 raise element.error("the name is used twice in the model; rename one.")
         graph = PoseGraph(dict(zip(names, parts, strict=True)))
         if placed := model.get("placement_frame", "").strip():
-            own = graph.pose(placed, model)
-            pose = np.asarray(pose_multiply(pose, pose_inverse(own)))
+            in_model = graph.pose(placed, model)
+            pose = np.asarray(pose_multiply(pose, pose_inverse(in_model)))
         links = {e.required("name"): e for e in parts if e.tag == "link"}
         if not links:
             raise model.error("has no <link>; a model needs at least one.")
@@ -186,10 +186,10 @@ class _SdfModelReader:
         label = _plain_name(model, link)
         if label in self.shared:
             label = f"{model.required('name')}/{link.required('name')}"
-        own = graph.pose(link.required("name"), link)
+        in_model = graph.pose(link.required("name"), link)
         frame = self._carrying(Frame(label), link)
         if joint is None:
-            place = np.asarray(pose_multiply(model_pose, own))
+            place = np.asarray(pose_multiply(model_pose, in_model))
             if self.is_world and not is_static:
                 loose = Joint("free", label, q=place)
                 return self.add_frame(replace(frame, joint=loose))
@@ -201,14 +201,14 @@ class _SdfModelReader:
         losses = joint_losses(joint)
         if moved is None or is_static:
             attributes = frame.attributes | {"joint_name": joint.required("name")}
-            origin = relative_pose(base, own)
+            origin = relative_pose(base, in_model)
             return self.add_frame(replace(frame, origin=origin, attributes=attributes))
         at_joint = graph.pose(joint.required("name"), joint)
         origin = relative_pose(base, at_joint)
         if moved.q is not None:
             motion = joint_transform(moved.type, moved.axis, moved.q)
             origin = np.asarray(pose_multiply(origin, pose_inverse(motion)))
-        offset = relative_pose(at_joint, own)
+        offset = relative_pose(at_joint, in_model)
         attributes = frame.attributes | losses
         if np.allclose(offset, IDENTITY, atol=1e-12):
             moving = replace(frame, origin=origin, joint=moved, attributes=attributes)
@@ -248,10 +248,10 @@ class _SdfModelReader:
             if attached not in graph.elements or attached in passed:
                 attached = links[0]
             passed.add(attached)
-        base, own = (graph.pose(n, element) for n in (attached, name))
+        base, in_model = (graph.pose(n, element) for n in (attached, name))
         used_names = {frame.name for frame in self.frames}
         label = name if name not in used_names else f"{model.required('name')}/{name}"
-        self.add_frame(Frame(label, index[attached], relative_pose(base, own)))
+        self.add_frame(Frame(label, index[attached], relative_pose(base, in_model)))
 
     def add_frame(self, frame: Frame) -> int:
         """Add a frame, and return its index."""
