@@ -283,5 +283,24 @@ class ModelFiles(EditableWorld):
         text = write_sdf(self.model(), self._colliding(), path.parent / "meshes")
         path.write_text(text, encoding="utf-8")
 
+    def write_usd(self, path: StrPath) -> None:
+        """Write the world at its state as a USD stage, meshes included.
+
+        Links that move are rigid bodies with masses, joints and colliders of
+        UsdPhysics. It keeps what `write_mjcf` keeps, except efforts of joints, whose
+        poses are in float32. Mimics are read by `add_file` only.
+
+        Args:
+            path: the file: .usda as text, .usd or .usdc binary.
+
+        Raises:
+            ConfigError: for another suffix, duplicate names, joints of several
+                coordinates other than balls, and meshes of mode "sdf".
+            ImportError: without OpenUSD; names the extra.
+        """
+        from ..loaders.usd.writer import write_usd
+
+        write_usd(self.model(), self._colliding(), Path(path))
+
     def _colliding(self) -> set[tuple[int, int]]:
         return {(int(a), int(b)) for a, b in self.pairs.indices()}

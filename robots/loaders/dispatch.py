@@ -13,6 +13,7 @@ from .xmltree import XmlElement, parse_xml, read_bytes, read_xml
 
 XML_SUFFIXES = (".urdf", ".xml", ".mjcf", ".xacro", ".sdf", ".world")
 RAI_SUFFIXES = (".g", ".yml", ".yaml")
+USD_SUFFIXES = (".usd", ".usda", ".usdc", ".usdz")
 Packages = Mapping[str, str | os.PathLike[str]]
 """Folders of packages by name."""
 
@@ -46,16 +47,20 @@ def read_file(
     if is_xacro(path, xacro_args):
         text = read_bytes(path).decode("utf-8", errors="replace")
         return _read_xacro(text, path, str(path), folders, xacro_args), False
-    others = (*RAI_SUFFIXES, *READABLE_SUFFIXES)
+    others = (*RAI_SUFFIXES, *USD_SUFFIXES, *READABLE_SUFFIXES)
     if suffix in XML_SUFFIXES or suffix not in others and _looks_like_xml(path):
         return _read_xml_file(path, folders), False
     if suffix in RAI_SUFFIXES:
         from .gfile.reader import read_gfile
 
         return read_gfile(path), True
+    if suffix in USD_SUFFIXES:
+        from .usd.reader import read_usd
+
+        return read_usd(path), False
     raise LoadError(
         f"{path}: files of kind {suffix or '(no suffix)'!r} are not known;"
-        " expected .urdf, .xacro, .xml (MJCF), .sdf, .g or .yml."
+        " expected .urdf, .xacro, .xml (MJCF), .sdf, .usd, .g or .yml."
     )
 
 

@@ -142,7 +142,7 @@ def assert_same_points(a: np.ndarray, b: np.ndarray) -> None:
     assert apart.min(0).max() < 1e-6 and apart.min(1).max() < 1e-6
 
 
-def assert_same_shapes(one: Frame, other: Frame) -> None:
+def assert_same_shapes(one: Frame, other: Frame, tolerance: float) -> None:
     """Shapes that collide, and those that are drawn, are the same."""
     for use in ("collision", "visual"):
         pair = [[g for g in f.geometries if getattr(g, use)] for f in (one, other)]
@@ -154,23 +154,30 @@ def assert_same_shapes(one: Frame, other: Frame) -> None:
                 continue
             assert type(a.shape) is type(b.shape), one.name
             sizes = [np.hstack([*vars(g.shape).values()]) for g in (a, b)]
-            np.testing.assert_allclose(*sizes, atol=1e-9)
-            assert_same_pose(a.pose, b.pose)
+            np.testing.assert_allclose(*sizes, atol=tolerance)
+            assert_same_pose(a.pose, b.pose, tolerance)
 
 
-def assert_same_pose(a: np.ndarray, b: np.ndarray) -> None:
-    np.testing.assert_allclose(a[:3], b[:3], atol=1e-9)
+def assert_same_pose(a: np.ndarray, b: np.ndarray, tolerance: float = 1e-8) -> None:
+    np.testing.assert_allclose(a[:3], b[:3], atol=tolerance)
     R, S = (quat_to_matrix(pose[3:] / np.linalg.norm(pose[3:])) for pose in (a, b))
-    np.testing.assert_allclose(R, S, atol=1e-8)
+    np.testing.assert_allclose(R, S, atol=tolerance)
 
 
-def assert_same_world(C: pw.Config, D: pw.Config, pairs: bool = True) -> None:
-    """Frames, poses, joints, shapes, masses, friction and colliding pairs are equal."""
+def assert_same_world(
+    C: pw.Config, D: pw.Config, pairs: bool = True, tolerance: float = 1e-8
+) -> None:
+    """Frames, poses, joints, shapes, masses, friction and colliding pairs are equal.
+
+    Args:
+        pairs: Whether the pairs that may collide are compared.
+        tolerance: Largest difference of positions, sizes and angles [m, rad].
+    """
     assert set(D.frame_names) == set(C.frame_names)
     for name in C.frame_names:
         a, b = C.frame(name), D.frame(name)
-        assert_same_pose(C.pose(name), D.pose(name))
-        assert_same_shapes(a, b)
+        assert_same_pose(C.pose(name), D.pose(name), tolerance)
+        assert_same_shapes(a, b, tolerance)
         if any(g.collision for g in a.geometries):
             assert np.isclose(contact_friction(a), contact_friction(b))
         if a.mass is not None:
@@ -179,23 +186,23 @@ def assert_same_world(C: pw.Config, D: pw.Config, pairs: bool = True) -> None:
             np.testing.assert_allclose(b.com, a.com, atol=1e-6)
         if a.inertia is not None:
             np.testing.assert_allclose(b.inertia, a.inertia, rtol=1e-5, atol=1e-7)
-        assert_same_joint(a, b)
+        assert_same_joint(a, b, tolerance)
     for name in C.joint_names:
         q, p = C.tree.joint_value(name), D.tree.joint_value(name)
-        np.testing.assert_allclose(q[:3], p[:3], atol=1e-8)
+        np.testing.assert_allclose(q[:3], p[:3], atol=tolerance)
     assert not pairs or {frozenset(p) for p in C.pairs.names()} == {
         frozenset(p) for p in D.pairs.names()
     }
 
 
-def assert_same_joint(a: Frame, b: Frame) -> None:
+def assert_same_joint(a: Frame, b: Frame, tolerance: float) -> None:
     assert (a.joint is None) == (b.joint is None), a.name
     if a.joint is None or b.joint is None:
         return
     assert a.joint.dim == b.joint.dim and a.joint.name == b.joint.name
     if a.joint.dim == 1:
-        np.testing.assert_allclose(a.joint.axis, b.joint.axis, atol=1e-8)
+        np.testing.assert_allclose(a.joint.axis, b.joint.axis, atol=tolerance)
         if a.joint.limits is None:
             assert b.joint.limits is None or np.isinf(b.joint.limits).all()
         else:
-            np.testing.assert_allclose(a.joint.limits, b.joint.limits, atol=1e-8)
+            np.testing.assert_allclose(a.joint.limits, b.joint.limits, atol=tolerance)

@@ -1,5 +1,6 @@
 """Parts of a URDF that cannot be used: one warning, and the kinematics loads."""
 
+import sys
 import warnings
 
 import numpy as np
@@ -187,7 +188,7 @@ OTHER_FORMATS = {
     "package": ("package.xml", "<package/>", "this describes a package"),
     "any": ("m.xml", "<a/>", "expected the root <robot> (URDF), <mujoco> (MJCF)"),
     "word": ("m.xml", "robot", "not well-formed"),
-    "suffix": ("m.usd", "#usda 1.0", "files of kind '.usd' are not known"),
+    "suffix": ("m.fbx", "Kaydara", "files of kind '.fbx' are not known"),
 }
 
 
@@ -197,6 +198,14 @@ def test_other_formats_are_named(name, text, says, tmp_path):
     with pytest.raises(pw.LoadError) as caught:
         pw.Config().add_file(tmp_path / name)
     assert says in str(caught.value) and name in str(caught.value)
+
+
+def test_usd_needs_an_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pxr", None)
+    (tmp_path / "m.usda").write_text("#usda 1.0")
+    for use in (pw.Config().add_file, pw.load("box").write_usd):
+        with pytest.raises(ImportError, match=r"posewise\[usd\]"):
+            use(tmp_path / "m.usda")
 
 
 COMMENT = "<!-- from <robot>, not <mujoco> -->"
