@@ -6,17 +6,20 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from ...errors import LoadError
 from ...kinematics.joint_types import joint_dim, value_from_pose
 from ...kinematics.transforms import (
+    IDENTITY,
     make_pose,
     pose_inverse,
     pose_multiply,
     quat_multiply,
     quat_to_matrix,
 )
+from ...validation import MAX_NUMBER, is_bounded, open_bounds
 from ...world.frame import Joint
 from .pxr_extra import Pxr
-from .transforms import StageTransforms
+from .transforms import StageTransforms, read_quaternion
 
 JOINT_TYPE_NAMES = {
     "PhysicsRevoluteJoint": "hinge",
@@ -88,14 +91,18 @@ def _place(
 ) -> Float[np.ndarray, "7"]:
     """Return the pose in the world of the frame of a joint in a body."""
     local = np.zeros(3) if position is None else np.array(position, float)
-    quaternion = np.array([1.0, 0, 0, 0])
-    if rotation is not None and any((rotation.real, *rotation.imaginary)):
-        quaternion = np.array([rotation.real, *rotation.imaginary], float)
+    quaternion = read_quaternion(rotation)
+    quaternion = IDENTITY[3:] if quaternion is None else quaternion
     stage = transforms.stage
     prim = stage.GetPseudoRoot() if body is None else body
     transform, pose = transforms.affine(prim), transforms.pose(prim)
-    turn = quat_multiply(pose[3:], quaternion / np.linalg.norm(quaternion))
-    return make_pose(transform[:, :3] @ local + transform[:, 3], np.asarray(turn))
+    if not is_bounded(local):
+        raise LoadError(
+            f"{transforms.label}: a joint is at {local.tolist()}, expected finite"
+            f" numbers of at most {MAX_NUMBER:g} in size."
+        )
+    place = transform[:, :3] @ local + transform[:, 3]
+    return make_pose(place, np.asarray(quat_multiply(pose[3:], quaternion)))
 
 
 def _read_motion(
@@ -122,7 +129,7 @@ def _read_motion(
         infinite if side is None else float(side)
         for side, infinite in zip(sides, (-np.inf, np.inf), strict=True)
     ])  # fmt: skip
-    bounds = bounds * unit if slides else np.deg2rad(bounds)
+    bounds = open_bounds(bounds * unit if slides else np.deg2rad(bounds))
     if is_turned:
         axis = -axis
     position = value_from_pose(kind, axis, motion)[0]

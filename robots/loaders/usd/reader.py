@@ -12,20 +12,21 @@ from typing import Any
 import numpy as np
 
 from ...contact.collision_pairs import FramePair
-from ...errors import LoadError
+from ...errors import LoadError, PosewiseError
 from ...kinematics.transforms import (
     IDENTITY,
     pose_inverse,
     pose_multiply,
     quat_to_matrix,
 )
+from ...validation import CONVERSION_ERRORS, MAX_NUMBER, is_bounded
 from ...world.frame import Frame, Joint, Model
 from ..left_out import LeftOut
 from ..mesh_paths import MeshLocator
 from .joints import ReadJoint, moved_axis, read_joint
 from .pxr_extra import Pxr, import_pxr
 from .shapes import read_friction, read_geometry
-from .transforms import StageTransforms
+from .transforms import StageTransforms, read_quaternion
 
 FRAME = "posewise"
 """Key of the custom data of prims that are frames of ours."""
@@ -46,10 +47,26 @@ def read_usd(path: Path) -> Model:
     pxr = import_pxr("Reading USD")
     try:
         stage = pxr.Usd.Stage.Open(str(path))
+        return _StageReader(pxr, stage, str(path)).read()
     except pxr.Tf.ErrorException as error:
-        reason = " ".join(str(error).split())
-        raise LoadError(f"{path}: OpenUSD cannot read it: {reason:.300}") from None
-    return _StageReader(pxr, stage, str(path)).read()
+        raise LoadError(f"{path}: OpenUSD cannot read it: {_reason(error)}") from None
+    except PosewiseError:
+        raise
+    except (*CONVERSION_ERRORS, AttributeError, KeyError) as error:
+        # An attribute may be of any type, whatever its schema says.
+        raise LoadError(
+            f"{path}: an attribute is of another type or value than its schema has:"
+            f" {error}."
+        ) from None
+
+
+def _reason(error: Exception) -> str:
+    """Return the message of OpenUSD in one line, of which a part may be no text."""
+    try:
+        text = str(error)
+    except UnicodeDecodeError:
+        text = "a part of it is no text"
+    return f"{' '.join(text.split()):.300}"
 
 
 @dataclass(eq=False)
@@ -216,19 +233,19 @@ class _StageReader:
         api, unit = physics.MassAPI(prim), self.transforms.unit
         kilograms = float(physics.GetStageKilogramsPerUnit(self.stage))
         mass = float(api.GetMassAttr().Get() or 0.0) * kilograms
-        if not 0 < mass < np.inf:
+        if not 0 < mass <= MAX_NUMBER:
             return frame
         com = np.array(api.GetCenterOfMassAttr().Get(), float) * unit
         moments = np.array(api.GetDiagonalInertiaAttr().Get(), float)
         axes = api.GetPrincipalAxesAttr().Get()
         inertia: np.ndarray | None = None
-        if np.isfinite(moments).all() and (moments > 0).all():
-            quaternion = np.array([axes.real, *axes.imaginary], float)
-            length = np.linalg.norm(quaternion)
-            R = quat_to_matrix(quaternion / length) if length > 0 else np.eye(3)
-            inertia = R @ np.diag(moments * kilograms * unit**2) @ R.T
+        moments = moments * kilograms * unit**2
+        if is_bounded(moments) and (moments > 0).all():
+            quaternion = read_quaternion(axes)
+            R = np.eye(3) if quaternion is None else quat_to_matrix(quaternion)
+            inertia = R @ np.diag(moments) @ R.T
         # The default of a centre of mass is -inf.
-        centre = com if np.isfinite(com).all() else None
+        centre = com if is_bounded(com) else None
         return replace(frame, mass=mass, com=centre, inertia=inertia)
 
     def _add_shapes(self) -> None:

@@ -52,18 +52,30 @@ class StageTransforms:
         # USD's vectors are rows.
         matrix = np.array(self._cache.GetLocalToWorldTransform(prim), float).T
         up = np.array(UP_AXES[str(self.pxr.UsdGeom.GetStageUpAxis(self.stage))])
-        transform = self.unit * (up @ matrix[:3])
-        if not is_bounded(transform):
+        if not is_bounded(matrix) or not is_bounded(self.unit * matrix):
             raise LoadError(
                 f"{self.label}, {prim.GetPath()}: its transform has numbers that are"
                 " not finite, or enormous; mend it there."
             )
-        return transform
+        return self.unit * (up @ matrix[:3])
 
     def pose(self, prim: Any) -> Float[np.ndarray, "7"]:
         """Return the pose of a prim in the world, without its scale."""
         transform = self.affine(prim)
         return make_pose(transform[:, 3], rotation_of(transform[:, :3]))
+
+
+def read_quaternion(quaternion: Any) -> Float[np.ndarray, "4"] | None:
+    """Return USD's quaternion with length 1; None for one without a direction."""
+    if quaternion is None:
+        return None
+    numbers = np.array([quaternion.real, *quaternion.imaginary], float)
+    largest = np.abs(numbers).max()
+    if not 0 < largest < np.inf:
+        return None
+    # Squares of huge or tiny numbers would vanish, or be infinite.
+    numbers = numbers / largest
+    return numbers / np.linalg.norm(numbers)
 
 
 def rotation_of(matrix: Float[np.ndarray, "3 3"]) -> Float[np.ndarray, "4"]:

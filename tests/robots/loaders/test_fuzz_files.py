@@ -128,6 +128,54 @@ NUMBERS_OF_SDF = b"""<sdf version="1.10" xmlns:posewise="urn:posewise"><world na
 <joint name="k" type="prismatic"><parent>arm</parent><child>hand</child><axis>
 <xyz expressed_in="base">0 0 1</xyz><mimic joint="j"><multiplier>1.5</multiplier>
 <offset>.5</offset><reference>.1</reference></mimic></axis></joint></model></world></sdf>"""
+NUMBERS_OF_USD = b"""#usda 1.0
+(
+    defaultPrim = "scene"
+    metersPerUnit = 1
+    upAxis = "Z"
+)
+def Xform "scene"
+{
+  def Xform "base" (prepend apiSchemas = ["PhysicsMassAPI"])
+  {
+    double3 xformOp:translate = (.1, .2, .3)
+    quatd xformOp:orient = (1, .2, .3, .4)
+    uniform token[] xformOpOrder = ["xformOp:translate", "xformOp:orient"]
+    float physics:mass = .5
+    point3f physics:centerOfMass = (.1, .2, .3)
+    float3 physics:diagonalInertia = (1, 2, 3)
+    quatf physics:principalAxes = (1, .2, .3, .4)
+    def Capsule "body" (prepend apiSchemas = ["PhysicsCollisionAPI"])
+    {
+      double height = .5
+      double radius = .1
+      float3 xformOp:scale = (2, 2, 2)
+      uniform token[] xformOpOrder = ["xformOp:scale"]
+    }
+    def Mesh "hull" (prepend apiSchemas = ["PhysicsCollisionAPI"])
+    {
+      point3f[] points = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, .5)]
+      int[] faceVertexCounts = [3, 3, 3, 3]
+      int[] faceVertexIndices = [2, 1, 0, 0, 1, 3, 1, 2, 3, 0, 3, 2]
+    }
+  }
+  def Cube "arm" (prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsCollisionAPI"])
+  {
+    double size = .5
+    color3f[] primvars:displayColor = [(.2, .4, .6)]
+  }
+  def PhysicsRevoluteJoint "joint"
+  {
+    rel physics:body0 = </scene/base>
+    rel physics:body1 = </scene/arm>
+    uniform token physics:axis = "Y"
+    point3f physics:localPos0 = (.1, .2, .3)
+    quatf physics:localRot1 = (1, .2, .3, .4)
+    float physics:lowerLimit = -30
+    float physics:upperLimit = 60
+  }
+}
+"""
 NUMBERS_OF_MJCF = b"""<mujoco><asset><mesh name="cube" file="cube.stl" scale="1 1 2"/>
 </asset><worldbody><body name="a" pos="1 2 3" axisangle="0 .5 .2 .3">
 <joint name="j" axis="0 1 1" range="-1 1" ref=".1" pos=".1 .2 .3"/>
@@ -282,6 +330,7 @@ CASES: dict[str, Case] = {
     "MJCF": ("m.xml", lambda: MJCF, build),
     "g": ("m.g", lambda: G, build),
     "SDF": ("m.sdf", lambda: NUMBERS_OF_SDF, build),
+    "USD": ("m.usda", lambda: NUMBERS_OF_USD, build),
     "keyframes": ("m.xml", lambda: KEYFRAMES, build),
     "SRDF": ("m.srdf", lambda: SRDF, annotate),
     "a scene of MoveIt": ("m.yaml", lambda: SCENE, plan),
@@ -340,6 +389,8 @@ def test_broken_files_are_read_or_refused(name, folder):
         pytest.importorskip("collada", reason=".dae needs pycollada")
     if name == "xacro":
         pytest.importorskip("xacro", reason="xacro files need the package xacro")
+    if name == "USD":
+        pytest.importorskip("pxr", reason="USD needs usd-core")
     fuzz(name, folder, range(12))
 
 
@@ -365,6 +416,7 @@ def test_a_thousand_broken_files(name, folder):
         ("m.urdf", NUMBERS_OF_URDF, build),
         ("m.xml", NUMBERS_OF_MJCF, build),
         ("m.sdf", NUMBERS_OF_SDF, build),
+        ("m.usda", NUMBERS_OF_USD, build),
         ("m.g", NUMBERS_OF_G, build),
         ("m.yaml", NUMBERS_OF_A_SCENE, state),
         ("m.off", mesh("off"), measure),
@@ -373,6 +425,8 @@ def test_a_thousand_broken_files(name, folder):
 def test_any_number_may_be_absurd(file, text, read, number, folder):
     if file == "m.xml":
         pytest.importorskip("mujoco", reason="MJCF needs mujoco")
+    if file == "m.usda":
+        pytest.importorskip("pxr", reason="USD needs usd-core")
     path = folder / file
     path.write_bytes(text)
     read(path)
