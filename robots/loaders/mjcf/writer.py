@@ -157,7 +157,7 @@ def _add_joints(body: ET.Element, link: WrittenLink) -> None:
         if step.position:
             # The pose of the body is the one at this value.
             element.set("ref", format_numbers([step.position]))
-        if np.isfinite(step.limits).any() and step.leader is None:
+        if np.isfinite(step.limits).any():
             limits = np.clip(step.limits, -MAX_RANGE, MAX_RANGE)
             element.set("range", format_numbers(limits))
         if step.effort is not None:

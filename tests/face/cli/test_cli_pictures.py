@@ -24,6 +24,7 @@ seed: 0
 """
 
 
+@pytest.mark.long
 def test_a_placement_is_drawn_and_its_file_is_that_of_python(write_problem):
     file = write_problem(PLACING)
     table, picture = file.parent / "table.json", file.parent / "table.png"
@@ -44,6 +45,7 @@ def test_a_placement_is_drawn_and_its_file_is_that_of_python(write_problem):
     assert main(["check", str(file), str(table)]) == 0
 
 
+@pytest.mark.long
 def test_a_path_is_drawn(write_problem):
     file = write_problem(POINTING)
     picture = file.parent / "path.svg"

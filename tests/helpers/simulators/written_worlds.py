@@ -109,12 +109,23 @@ def meshes() -> pw.Config:
     return C
 
 
+def kitchen() -> pw.Config:
+    """A robot with a follower among its joints, and furniture that is open."""
+    C = pw.load("panda")
+    C.load("cupboard", pose=[1, 0, 0, 0.6, 0, 0, 0.8])
+    C.load("mug", joint="free", pose=[0.5, 0.5, 0.8, 1, 0, 0, 0])
+    C.set_joint("door_joint", 1.2)
+    C.set_joint("panda_joint2", 0.4)
+    return C
+
+
 WORLDS: dict[str, Callable[[], pw.Config]] = {
     "primitives": primitives,
     "linkage": linkage,
     "loose chest": loose_chest,
     "balanced": balanced,
     "meshes": meshes,
+    "kitchen": kitchen,
 }
 
 

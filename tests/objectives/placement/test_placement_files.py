@@ -11,6 +11,9 @@ from posewise import ConfigError, LoadError, logic
 from posewise.robots.world.frame_digests import frame_digests
 
 
+pytestmark = pytest.mark.long
+
+
 def table_and_cups() -> pw.Config:
     C = pw.Config()
     C.add_frame("table", position=[0.6, 0, 0.7], shape=pw.Box([0.8, 1.2, 0.04]))

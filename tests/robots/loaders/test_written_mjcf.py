@@ -124,6 +124,7 @@ def settle(C: pw.Config, folder) -> float:
     return float(np.linalg.norm(data.xpos - start, axis=1).max())
 
 
+@pytest.mark.long
 def test_a_solved_placement_stays_put(tmp_path):
     C = pw.Config()
     C.add_frame("table", position=[0.6, 0, 0.7], shape=pw.Box([0.8, 1.2, 0.04]))

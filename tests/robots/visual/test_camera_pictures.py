@@ -101,6 +101,7 @@ def test_an_unknown_camera():
         hall().picture(camera="can")
 
 
+@pytest.mark.long
 def test_pictures_and_films_of_solutions_by_a_camera():
     C = hall()
     C.add_frame("cup", joint="free", shape=pw.Sphere(0.1))
