@@ -10,7 +10,6 @@ import posewise as pw
 from posewise import ConfigError, LoadError, logic
 from posewise.robots.world.frame_digests import frame_digests
 
-
 pytestmark = pytest.mark.long
 
 
