@@ -5,7 +5,6 @@ a world what is neither static nor joined to the world is free. Where the frame 
 joint is not that of its child, it has a frame `<link>/<joint>` above the child's.
 """
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from ...contact.collision_pairs import FramePair, adjacent_bodies, can_collide
+from ...errors import LoadError
 from ...kinematics.joint_types import joint_transform
 from ...kinematics.transforms import (
     IDENTITY,
@@ -22,28 +22,15 @@ from ...kinematics.transforms import (
 from ...world.frame import Frame, Joint, Model
 from ..left_out import LeftOut
 from ..mesh_paths import MeshLocator
-from ..package_folders import checked_packages
-from ..xmltree import XmlElement, read_xml
+from ..xmltree import XmlElement
+from .includes import included_model
 from .joints import StatedJoint, joint_losses, read_joint, stated_joint
 from .links import read_friction, read_geometries, read_inertial
 from .poses import PoseGraph, child_text, relative_pose
 
 WORLD = "world"
-NOT_READ = ("include", "actor", "population", "state", "road")
+NOT_READ = ("actor", "population", "state", "road")
 """Tags of parts of a world, or of models, that are left out with a warning."""
-
-
-def read_sdf(
-    path: str | os.PathLike,
-    packages: Mapping[str, str | os.PathLike] | None = None,
-) -> Model:
-    """Read an SDF file; see `read_sdf_root`.
-
-    Raises:
-        LoadError: For a file that is no SDF or contradicts itself.
-    """
-    folder = Path(path).resolve().parent
-    return read_sdf_root(read_xml(path), folder, checked_packages(packages))
 
 
 def read_sdf_root(
@@ -53,9 +40,9 @@ def read_sdf_root(
 
     Frames have the names of links; that of a model's only link is the model's, and
     links whose name several models use are `<model>/<link>`. What cannot be used is
-    left out with one `UserWarning`: included and nested models, joints of several
-    coordinates (they stand still), shapes such as height maps, and meshes that are
-    missing or lie outside of the file's package.
+    left out with one `UserWarning`: models in models, included ones that are missing,
+    joints of several coordinates (they stand still), shapes such as height maps, and
+    meshes that are missing or lie outside of the file's package.
 
     Args:
         root: The element `<sdf>`.
@@ -71,28 +58,61 @@ def read_sdf_root(
     if len(worlds) > 1:
         raise worlds[1].error("there are several worlds; expected one.")
     scope = worlds[0] if worlds else root
-    models = scope.findall("model")
-    if not models:
-        raise scope.error("has no <model>; expected one or more.")
     left_out = LeftOut(root.file, MeshLocator(folder, packages))
+    models = _models(scope, left_out)
+    markers = scope.findall("frame")
+    if not models and not markers:
+        raise scope.error("has no <model>; expected one or more.")
+    elements = [model for model, _ in models]
     _note_unread(scope, left_out)
-    graph = PoseGraph({
-        e.required("name"): e for e in scope if e.tag in ("model", "frame")
-    })  # fmt: skip
-    reader = _SdfModelReader(left_out, bool(worlds), _shared_names(models))
-    for model in models:
+    graph = PoseGraph(_by_name([*elements, *markers]))
+    shared_names = _shared_names(elements)
+    reader = _SdfModelReader(left_out, bool(worlds), shared_names)
+    for model, own_left_out in models:
+        reader.left_out = own_left_out
         reader.add_model(model, graph.pose(model.required("name"), model))
-    for element in scope.findall("frame"):
+    for element in markers:
         name = element.required("name")
         reader.add_frame(Frame(name, None, graph.pose(name, element)))
     left_out.warn()
     return Model(tuple(reader.frames), ignored=dict.fromkeys(reader.ignored, "Model"))
 
 
+def _models(scope: XmlElement, left_out: LeftOut) -> list[tuple[XmlElement, LeftOut]]:
+    """Return the models of a world, and where each records what it has unusable."""
+    models = []
+    meshes = left_out.meshes
+    for element in scope:
+        if element.tag == "model":
+            models.append((element, left_out))
+        elif element.tag == "include":
+            try:
+                model, folder = included_model(element, meshes.folder, meshes.packages)
+            except LoadError as error:
+                left_out.add(error)
+                continue
+            # Names of meshes begin in the folder of the model.
+            models.append(
+                (model, replace(left_out, meshes=replace(meshes, folder=folder)))
+            )
+    return models
+
+
+def _by_name(elements: list[XmlElement]) -> dict[str, XmlElement]:
+    """Return elements by their names, which must differ."""
+    by_name: dict[str, XmlElement] = {}
+    for element in elements:
+        name = element.required("name")
+        if name in by_name:
+            raise element.error("the name is used twice; rename one.")
+        by_name[name] = element
+    return by_name
+
+
 def _note_unread(scope: XmlElement, left_out: LeftOut) -> None:
     for element in scope:
         if element.tag in NOT_READ:
-            left_out.add(element.error("is not read; name the file that it includes."))
+            left_out.add(element.error("is not read."))
 
 
 def _shared_names(models: list[XmlElement]) -> frozenset[str]:
@@ -120,14 +140,10 @@ class _SdfModelReader:
     def add_model(self, model: XmlElement, pose: np.ndarray) -> None:
         """Add the frames of a model, which has a pose in the world."""
         _note_unread(model, self.left_out)
-        for nested in model.findall("model"):
+        for nested in [*model.findall("model"), *model.findall("include")]:
             self.left_out.add(nested.error("a model within a model is not read."))
         parts = [e for e in model if e.tag in ("link", "joint", "frame")]
-        names = [e.required("name") for e in parts]
-        for element, name in zip(parts, names, strict=True):
-            if names.count(name) > 1:
-                raise element.error("the name is used twice in the model; rename one.")
-        graph = PoseGraph(dict(zip(names, parts, strict=True)))
+        graph = PoseGraph(_by_name(parts))
         if placed := model.get("placement_frame", "").strip():
             in_model = graph.pose(placed, model)
             pose = np.asarray(pose_multiply(pose, pose_inverse(in_model)))

@@ -110,6 +110,7 @@ NUMBERS_OF_URDF = b"""<robot name="r"><link name="base"><visual>
 <joint name="o" type="revolute"><parent link="car"/><child link="flap"/>
 <mimic joint="n" offset=".5"/></joint></robot>"""
 NUMBERS_OF_SDF = b"""<sdf version="1.10" xmlns:posewise="urn:posewise"><world name="w">
+<include><uri>model://none</uri><name>x</name></include>
 <model name="r"><pose degrees="true">.1 .2 .3 10 20 30</pose><link name="base">
 <inertial><mass>2</mass><pose>0 .5 1 .3 .1 .2</pose><inertia><ixx>1</ixx><ixy>.1</ixy>
 <iyy>1</iyy><iyz>.1</iyz><izz>1</izz></inertia></inertial>

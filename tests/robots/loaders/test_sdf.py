@@ -4,6 +4,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
+import trimesh
 from helpers.simulators.written_worlds import WORLDS, assert_same_world
 
 import posewise as pw
@@ -172,7 +173,7 @@ def test_placement_frames_and_names_that_models_share():
     ("old", "new", "message"),
     [
         ("revolute", "universal", "type 'universal' stand still"),
-        ('<link name="base"/>', '<link name="base"/><include/>', "<include>"),
+        ('<link name="base"/>', '<link name="base"/><include/>', "within a model"),
         ("<lower>-2", "<lower>7", "lower 7.0 is above"),
     ],
 )
@@ -180,6 +181,42 @@ def test_what_is_left_out(old, new, message):
     with pytest.warns(UserWarning, match=message):
         C = read(ARM.replace(old, new))
     assert "tool" in C.frame_names
+
+
+def test_a_world_includes_models(tmp_path):
+    place = tmp_path / "models" / "mug"
+    (place / "meshes").mkdir(parents=True)
+    trimesh.creation.box([0.1, 0.1, 0.2]).export(place / "meshes" / "mug.stl")
+    mesh = "<mesh><uri>meshes/mug.stl</uri></mesh>"
+    (place / "mug-1.9.sdf").write_text(f"<sdf>{MUG.replace(SHAPE, mesh)}</sdf>")
+    (place / "model.config").write_text("<model><sdf>mug-1.9.sdf</sdf></model>")
+    (tmp_path / "worlds").mkdir()
+    file = tmp_path / "worlds" / "w.sdf"
+    one = "<include><uri>model://mug</uri></include>"
+    two = (
+        "<include><uri>../models/mug</uri><name>fixed mug</name><static>true</static>"
+        "<pose>1 0 0 0 0 0</pose></include>"
+    )
+    file.write_text(f"<sdf><world name='w'>{one}{two}</world></sdf>")
+    C = pw.Config()
+    C.add_file(file, packages={"mug": place})
+    assert C.frame_names == ("mug", "fixed mug") and C.joint_names == ("mug",)
+    np.testing.assert_allclose(C.pose("fixed mug")[:3], [1, 0, 0.05])
+    np.testing.assert_allclose(C.pose("mug")[:3], [0.1, 0.2, 0.35])
+    assert C.frame("mug").geometries[0].shape.mesh.volume == pytest.approx(0.002)
+    lost = one.replace("mug", "none")
+    file.write_text(f"<sdf><world name='w'>{lost}{two}</world></sdf>")
+    D = pw.Config()
+    with pytest.warns(UserWarning, match="'model://none' is not found"):
+        D.add_file(file)
+    assert D.frame_names == ("fixed mug",)
+    # A file outside of the package of the world is not read.
+    (tmp_path / "worlds" / "deep").mkdir()
+    (tmp_path / "worlds" / "deep" / "w.sdf").write_text(
+        f"<sdf><world name='w'>{two.replace('../', '../../')}{MUG}</world></sdf>"
+    )
+    with pytest.warns(UserWarning, match="is not found"):
+        pw.Config().add_file(tmp_path / "worlds" / "deep" / "w.sdf")
 
 
 SHAPE = "<cylinder><radius>0.04</radius><length>0.1</length></cylinder>"
@@ -206,6 +243,7 @@ def test_shapes_that_are_left_out(shape, message):
         ("", "has no <model>"),
         ("<world name='a'/><world name='b'/>", "several worlds"),
         ("<model name='m'/>", "has no <link>"),
+        (MUG + MUG, "used twice"),
         (ARM.replace("<child>fore", "<child>far"), "expected links of its"),
         (ARM.replace("<child>fore", "<child>upper"), "already the child"),
         (ARM.replace('name="fore"', 'name="base"'), "used twice"),
