@@ -30,10 +30,10 @@ def copy_mesh(file: Path, meshes: Path) -> str:
     return f"{meshes.name}/{folder}/{copy.name}"
 
 
-def save_mesh(mesh: "Trimesh", name: str, meshes: Path) -> str:
-    """Write triangles as STL, and return the reference to the file."""
+def save_mesh(mesh: "Trimesh", name: str, meshes: Path, suffix: str = ".stl") -> str:
+    """Write triangles in the format of a suffix; return the reference to the file."""
     meshes.mkdir(parents=True, exist_ok=True)
-    file = _plain_name(f"{name}.stl")
+    file = _plain_name(f"{name}{suffix}")
     mesh.export(meshes / file)
     return f"{meshes.name}/{file}"
 

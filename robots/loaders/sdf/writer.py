@@ -309,6 +309,8 @@ def _add_geometry(part: ET.Element, shape: WrittenShape, meshes: Path) -> None:
             _add_text(element, "uri", copy_mesh(Path(source).absolute(), meshes))
         case Mesh() | Convex() as hull:
             element = ET.SubElement(geometry, "mesh")
-            _add_text(element, "uri", save_mesh(shape_mesh(hull), shape.name, meshes))
+            # Drake reads hulls from OBJ only, Gazebo from that and others.
+            file = save_mesh(shape_mesh(hull), shape.name, meshes, ".obj")
+            _add_text(element, "uri", file)
         case _:
             add("plane", normal=[0.0, 0.0, 1.0], size=[100.0, 100.0])

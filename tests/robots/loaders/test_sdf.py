@@ -5,7 +5,11 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 import trimesh
-from helpers.simulators.written_worlds import WORLDS, assert_same_world
+from helpers.simulators.written_worlds import (
+    WORLDS,
+    assert_same_pose,
+    assert_same_world,
+)
 
 import posewise as pw
 from posewise import ConfigError, LoadError
@@ -153,6 +157,56 @@ def test_joints_apart_from_their_child():
     np.testing.assert_array_equal(shoulder.limits[:, 0], [-2, 2])
     assert shoulder.effort == [5] and shoulder.velocity == [3]
     assert C.frame("upper/shoulder").attributes["damping"] == 0.1
+
+
+def drake_plant():
+    """An empty world of Drake, which reads SDF by the library of the format."""
+    plants = pytest.importorskip("pydrake.multibody.plant", reason="needs drake")
+    return plants.MultibodyPlant(0.0)
+
+
+def parser(plant):
+    return pytest.importorskip("pydrake.multibody.parsing").Parser(plant)
+
+
+def assert_drake_agrees(C: pw.Config, plant, context, names) -> None:
+    for name in names:
+        X = plant.GetFrameByName(name).CalcPoseInWorld(context)
+        pose = [*X.translation(), *X.rotation().ToQuaternion().wxyz()]
+        assert_same_pose(C.pose(name), np.array(pose))
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_drake_reads_the_same_poses_and_masses(name, tmp_path):
+    plant = drake_plant()
+    C = WORLDS[name]()
+    C.write_sdf(tmp_path / "scene.sdf")
+    parser(plant).AddModels(str(tmp_path / "scene.sdf"))
+    plant.Finalize()
+    context = plant.CreateDefaultContext()
+    assert_drake_agrees(C, plant, context, C.frame_names)
+    for frame in C.frames:
+        if frame.mass is not None:
+            owner = plant.GetFrameByName(frame.name).model_instance()
+            body = plant.GetBodyByName(frame.name, owner)
+            assert body.default_mass() == pytest.approx(frame.mass)
+
+
+def test_drake_moves_joints_in_the_same_way():
+    plant = drake_plant()
+    turned = ARM.replace("0 0 1 0 0 0", ".1 0 1 .3 .2 .1")
+    turned = turned.replace("0 0 0.5 0 0 0", "0 .1 0.5 .1 .7 0")
+    C = read(turned)
+    parser(plant).AddModelsFromString(f'<sdf version="1.9">{turned}</sdf>', "sdf")
+    plant.WeldFrames(plant.world_frame(), plant.GetFrameByName("base"))
+    plant.Finalize()
+    context = plant.CreateDefaultContext()
+    for shoulder, elbow in ((0.0, 0.0), (0.7, 0.1), (-1.2, 0.4)):
+        plant.GetJointByName("shoulder").set_angle(context, shoulder)
+        plant.GetJointByName("elbow").set_translation(context, elbow)
+        C.set_joint("shoulder", shoulder)
+        C.set_joint("elbow", elbow)
+        assert_drake_agrees(C, plant, context, ("upper", "fore", "tool"))
 
 
 def test_placement_frames_and_names_that_models_share():
