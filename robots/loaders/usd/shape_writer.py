@@ -18,6 +18,8 @@ from ..mesh_writing import shape_mesh
 from ..written_shapes import WrittenShape
 from .pxr_extra import Pxr
 
+RADII = "posewise:radii"
+"""Key of the custom data of a mesh that stands for an ellipsoid."""
 PLANE_WIDTH = 100.0
 """Width of the rectangle that a plane is drawn as [m]; larger ones show more of it."""
 
@@ -51,7 +53,7 @@ def add_shape(
         geometry.CreatePurposeAttr(pxr.UsdGeom.Tokens.guide)
     if shape.collision:
         pxr.UsdPhysics.CollisionAPI.Apply(prim)
-        if isinstance(shape.shape, Mesh | Convex):
+        if isinstance(shape.shape, Mesh | Convex | Ellipsoid):
             api = pxr.UsdPhysics.MeshCollisionAPI.Apply(prim)
             api.CreateApproximationAttr(pxr.UsdPhysics.Tokens.convexHull)
     return prim
@@ -71,6 +73,12 @@ def _define(
             ball = geometries.Sphere.Define(stage, path)
             ball.CreateRadiusAttr(radius)
             return ball, None
+        case Ellipsoid(radii) as ellipsoid if shape.collision:
+            # Colliders of UsdPhysics have even scales.
+            hull = _define_mesh(pxr, stage, path, shape_mesh(ellipsoid))
+            numbers = pxr.Vt.DoubleArray(list(map(float, radii)))
+            hull.GetPrim().SetCustomDataByKey(RADII, numbers)
+            return hull, None
         case Ellipsoid(radii):
             ball = geometries.Sphere.Define(stage, path)
             ball.CreateRadiusAttr(1.0)

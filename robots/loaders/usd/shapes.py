@@ -21,6 +21,7 @@ from ...kinematics.transforms import IDENTITY, make_pose, matrix_to_quat, pose_m
 from ...validation import is_bounded
 from ...world.frame import Geometry
 from .pxr_extra import Pxr
+from .shape_writer import RADII
 from .transforms import rotation_and_scale
 
 SHAPE_NAMES = ("Cube", "Sphere", "Cylinder", "Capsule", "Plane", "Mesh")
@@ -54,7 +55,7 @@ def read_geometry(
     try:
         posed = (
             _read_mesh(pxr, prim, transform)
-            if kind == "Mesh"
+            if kind == "Mesh" and prim.GetCustomDataByKey(RADII) is None
             else _read_primitive(pxr, prim, kind, transform)
         )
     except ConfigError as error:
@@ -93,6 +94,8 @@ def _read_primitive(
         return "its transform is flat or has shear"
     R, scale = parts
     pose = make_pose(transform[:, 3], np.asarray(matrix_to_quat(R)))
+    if kind == "Mesh":
+        return Ellipsoid(np.array(prim.GetCustomDataByKey(RADII), float) * scale), pose
     geometry = getattr(pxr.UsdGeom, kind)(prim)
     if kind == "Cube":
         return Box(float(geometry.GetSizeAttr().Get()) * scale), pose

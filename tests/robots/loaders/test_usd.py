@@ -7,7 +7,9 @@ from helpers.simulators.written_worlds import WORLDS, assert_same_world
 import posewise as pw
 from posewise import ConfigError, LoadError
 
-pytest.importorskip("pxr", reason="USD needs the extra usd")
+pxr = pytest.importorskip("pxr", reason="USD needs the extra usd")
+for _module in ("Usd", "UsdPhysics", "UsdValidation"):
+    pytest.importorskip(f"pxr.{_module}")
 
 
 @pytest.mark.parametrize("suffix", ["usda", "usd"])
@@ -19,6 +21,18 @@ def test_worlds_are_read_back(name, suffix, tmp_path):
     D = pw.Config()
     D.add_file(file)
     assert_same_world(C, D, tolerance=2e-6)
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_stages_are_valid_and_have_the_bodies(name, tmp_path):
+    C = WORLDS[name]()
+    C.write_usd(tmp_path / "scene.usda")
+    stage = pxr.Usd.Stage.Open(str(tmp_path / "scene.usda"))
+    validators = pxr.UsdValidation.ValidationRegistry().GetOrLoadAllValidators()
+    context = pxr.UsdValidation.ValidationContext(validators)
+    assert [e.GetMessage() for e in context.Validate(stage)] == []
+    bodies = [p for p in stage.Traverse() if p.HasAPI(pxr.UsdPhysics.RigidBodyAPI)]
+    assert len(bodies) == sum(f.joint is not None for f in C.frames)
 
 
 def test_mimics_are_read_back(tmp_path):
