@@ -125,7 +125,9 @@ def written_links(model: Model, writer: str) -> list[WrittenLink]:
                 " which simulators lack; lock both, or take `mimic` away."
             )
     ordered = [links[i] for i in range(len(frames))]
-    _refuse_repeated(writer, "joint", [s.name for link in ordered for s in link.steps])
+    names = [step.name for link in ordered for step in link.steps]
+    names += [j.name for f in fixed if (j := f.joint) and joint_type(j.type).balls]
+    _refuse_repeated(writer, "joint", names)
     return ordered
 
 

@@ -1,5 +1,7 @@
 """Worlds as MJCF: MuJoCo's poses, what is read back, and what stays where it stands."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from helpers.simulators.written_worlds import (
@@ -10,6 +12,7 @@ from helpers.simulators.written_worlds import (
 
 import posewise as pw
 from posewise import ConfigError, logic
+from posewise.robots.loaders.written_links import written_links
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -159,6 +162,12 @@ def test_names_that_mujoco_cannot_have(tmp_path):
     C.add_frame("world", position=[0, 0, 1])
     with pytest.raises(ConfigError, match="'world' is not at the world's origin"):
         C.write_mjcf(tmp_path / "scene.xml")
+    twice = pw.Config()
+    for name in ("a", "b"):
+        twice.add_model(pw.load("box", joint="free").model(), prefix=f"{name}_")
+    frames = [replace(f, joint=replace(f.joint, name="j")) for f in twice.frames]
+    with pytest.raises(ConfigError, match="joint names used more than once: 'j'"):
+        written_links(replace(twice.model(), frames=tuple(frames)), "write_mjcf")
     D = pw.Config()
     D.add_frame("world", shape=pw.Box([1, 1, 0.1]))
     D.add_frame("cup", "world", position=[0, 0, 0.2], shape=pw.Sphere(0.1))
