@@ -10,7 +10,7 @@ from posewise.robots.errors import ConfigError
 from posewise.robots.geometry import shapes
 from posewise.robots.kinematics.joint_types import joint_type
 from posewise.robots.kinematics.transforms import quat_to_matrix
-from posewise.robots.simulation.masses import frame_masses
+from posewise.robots.masses.frame_masses import frame_masses
 from posewise.robots.typing import FrameName
 from posewise.robots.world.frame import Frame, Geometry
 

@@ -138,6 +138,14 @@ def _add_solve(commands: Any) -> None:
         "--npz", type=Path, help="write the path or the poses to this file"
     )
     solve.add_argument(
+        "--picture",
+        type=Path,
+        help="draw the result to this file: .png, .svg or .pdf (needs the extra plot)",
+    )
+    solve.add_argument(
+        "--camera", metavar="NAME", help="camera of the scene that sees the picture"
+    )
+    solve.add_argument(
         "--trajectory",
         type=Path,
         help="write the path over time to this file: .csv, .npz or .json (ROS)",

@@ -1,8 +1,8 @@
 """The world: frames, joints, shapes, loaders and kinematics.
 
-Rooms, the lowest first: errors, typing, validation, protocols, array_files,
+Rooms, the lowest first: errors, typing, validation, protocols, array_files, json_files,
 named_members, dependency_warnings, mujoco_extra, kinematics, geometry, world,
-annotations, contact, loaders, facets, models, visual, config, contact_forces,
+annotations, contact, masses, loaders, facets, models, visual, config, contact_forces,
 simulation.
 """
 

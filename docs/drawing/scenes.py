@@ -16,8 +16,8 @@ from posewise.cli.problem_file import read_problem
 from posewise.robots.geometry.shapes import Shape
 from posewise.robots.visual.drawing import draw_skeleton, fit_axes, new_axes
 from posewise.robots.visual.drawn_scene import drawn_scene
+from posewise.robots.visual.eyes import fit_eye
 from posewise.robots.visual.film import DEFAULT_VIEW, film_strip
-from posewise.robots.visual.rendering import fit_eye
 from posewise.robots.visual.viewer.clearance_curve import nearest_pair
 
 from .examples import DOCS, run_examples

@@ -11,7 +11,7 @@ from posewise.robots.kinematics.transforms import (
     pose_multiply,
     quat_log,
 )
-from posewise.robots.simulation.model import TIME_STEP
+from posewise.robots.loaders.mjcf.contact_settings import TIME_STEP
 from posewise.robots.simulation.motion import SimulatedTrajectory, SimulationError
 from posewise.robots.simulation.twin import Twin
 from posewise.robots.typing import FrameName

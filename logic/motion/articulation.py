@@ -11,7 +11,7 @@ from posewise.objectives.clearance.avoidance import TOUCH_DEPTH
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError, unknown_name
 from posewise.robots.kinematics.transforms import pose_multiply, quat_to_matrix
-from posewise.robots.simulation.masses import link_roots
+from posewise.robots.masses.frame_masses import link_roots
 from posewise.robots.typing import FrameName
 
 from ..exact.joint_openness import OpeningJoint

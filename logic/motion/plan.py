@@ -198,12 +198,13 @@ class MotionPlan:
         slices: int | Sequence[int] = 6,
         view: tuple[float, float] = (25.0, -55.0),
         frames: Sequence[FrameName] | None = None,
+        camera: str | None = None,
     ) -> "Figure":
         """Return a figure of the world in some slices; see `Solution.film`."""
         chosen = film_slices(slices, len(self.path))
         titles = [f"{self.times[t]:.1f} s" for t in chosen]
         return film_worlds(
-            [self.world_at(t) for t in chosen], titles, view, frames, file
+            [self.world_at(t) for t in chosen], titles, view, frames, file, camera
         )
 
     def view(self, browser: bool = True) -> View:

@@ -18,8 +18,8 @@ from jaxtyping import Float, Int
 from posewise.objectives.terms.objective import ObjectiveError
 from posewise.robots.config import Config
 from posewise.robots.errors import ProblemWarning
+from posewise.robots.loaders.mjcf.contact_settings import TIME_STEP
 from posewise.robots.mujoco_extra import import_mujoco
-from posewise.robots.simulation.model import TIME_STEP
 from posewise.robots.simulation.motion import check_stable
 from posewise.robots.simulation.twin import Twin
 from posewise.robots.validation import number

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from posewise.robots.config import Config
 from posewise.robots.kinematics.joint_types import FREE_JOINTS
-from posewise.robots.simulation.masses import link_roots
+from posewise.robots.masses.frame_masses import link_roots
 from posewise.robots.typing import FrameName
 
 from ..formulas.messages import format_predicate

@@ -10,7 +10,7 @@ from posewise.robots.config import Config
 from posewise.robots.contact.bodies import frame_bodies
 from posewise.robots.contact.bounding_boxes import body_boxes
 from posewise.robots.kinematics.transforms import quat_to_matrix
-from posewise.robots.simulation.masses import frame_masses
+from posewise.robots.masses.frame_masses import frame_masses
 
 from ..geometry.frame_groups import has_collision_shape
 from ..relaxed.contact_points import contact_samples

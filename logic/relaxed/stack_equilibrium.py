@@ -23,7 +23,7 @@ from posewise.features.collisions import PADDED_COLLISION_ROWS
 from posewise.features.symbol import Arrays, Resolved, Symbol, TracedArrays
 from posewise.features.symbol_kinds import StackSymbol
 from posewise.robots.config import Config
-from posewise.robots.simulation.masses import frame_masses
+from posewise.robots.masses.frame_masses import frame_masses
 
 from ..smooth_extrema import largest, smallest, smoothstep
 from .constraint_terms import Conjunction, ConstraintTerm, Inequality

@@ -35,7 +35,7 @@ from posewise.features.typing import Order
 from posewise.objectives.terms.interval import ObjectiveSpecs, SliceInterval
 from posewise.objectives.terms.objective import OT, ObjectiveError, slice_index
 from posewise.robots.config import Config
-from posewise.robots.simulation.masses import frame_masses
+from posewise.robots.masses.frame_masses import frame_masses
 from posewise.robots.validation import number
 
 from ..geometry.frame_groups import FrameGroup, find_object, require_shapes

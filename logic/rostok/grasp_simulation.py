@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
-from posewise.robots.simulation.model import TIME_STEP
+from posewise.robots.loaders.mjcf.contact_settings import TIME_STEP
 from posewise.robots.simulation.run import Motor, TwinRun
 from posewise.robots.simulation.twin import Twin
 from posewise.robots.typing import Frames, VectorLike

@@ -7,7 +7,7 @@ from jaxtyping import Float
 
 from posewise.features.motions import GRAVITY
 from posewise.robots.config import Config
-from posewise.robots.simulation.masses import frame_masses
+from posewise.robots.masses.frame_masses import frame_masses
 from posewise.robots.typing import MatrixLike
 from posewise.robots.validation import float_array, number, require_finite
 

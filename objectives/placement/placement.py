@@ -3,19 +3,23 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float
 
 from posewise.robots.config import Config
+from posewise.robots.json_files import write_json
 from posewise.robots.kinematics.transforms import quat_normalize
-from posewise.robots.typing import StrPath
+from posewise.robots.typing import FrameName, StrPath
 from posewise.robots.visual.viewer import View
 
 from ..checks.doubts import solution_doubts
 from ..report.colliding_pairs import is_about_collisions
 from ..solution.solution import Solution
+from ..solution.summary import solution_summary
+from .files import SavedPlacement, placement_header, read_placement
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,6 +44,8 @@ class Placement:
     small for what is to be on it, or an object that found no place."""
     constraints: tuple[object, ...] = field(default=(), repr=False)
     """Predicates, presets and pairs (Feature, OT) of the placement."""
+    world: Config | None = field(default=None, repr=False)
+    """The world that was given, at its state; None: that of the solution."""
 
     def __repr__(self) -> str:
         positions = ", ".join(
@@ -113,13 +119,61 @@ class Placement:
         """
         return self.solution.view(browser)
 
-    def picture(self, file: StrPath | None = None) -> "Figure":
-        """Return a still picture of the world with the poses; see `Config.picture`.
+    def picture(
+        self,
+        file: StrPath | None = None,
+        *,
+        view: tuple[float, float] = (25.0, -55.0),
+        frames: Sequence[FrameName] | None = None,
+        names: bool = False,
+        camera: str | None = None,
+    ) -> "Figure":
+        """Return a still picture of the world with the poses.
+
+        Args:
+            file: see `Config.picture`, as for all arguments.
+            view: elevation and azimuth of the eye [degrees].
+            frames: names of frames that are drawn; None: all with visual shapes.
+            names: whether bodies are labelled.
+            camera: name of a camera that sees the world, in place of `view`.
 
         Raises:
             ImportError: without matplotlib; names the extra.
+            ConfigError: for unknown frames and cameras, with near matches, and a wrong
+                view.
         """
-        return self.solution.world_at(-1).picture(file)
+        return self.solution.world_at(-1).picture(
+            file, view=view, frames=frames, names=names, camera=camera
+        )
+
+    def save(self, file: StrPath) -> None:
+        """Write the poses as JSON, with the state, the world, units and violations.
+
+        It is the format of `posewise solve --json`, which `posewise check` and
+        `posewise view` read, too.
+
+        Raises:
+            OSError: when the file cannot be written.
+        """
+        entry = {"solved": self.feasible, **self.record()}
+        header = placement_header(self.world or self.solution.config, self.poses)
+        whole = {**header, "solved": self.feasible, "best": 0, "placements": [entry]}
+        write_json(Path(file), whole)
+
+    @staticmethod
+    def load(file: StrPath) -> SavedPlacement:
+        """Return the best placement in a file of `save` or `posewise solve --json`.
+
+        Its `apply` sets it in the world that it was made for.
+
+        Raises:
+            LoadError: for a file that cannot be read, or has no placements.
+        """
+        return read_placement(file)
+
+    def record(self) -> dict[str, Any]:
+        """Return poses, status, cost and violations as a file has them."""
+        return {"poses": self.poses, **solution_summary(self.solution)}
 
     def apply(self, C: Config) -> None:
         """Set the poses in a world.
@@ -139,8 +193,19 @@ def make_placement(
     witness_joints: Mapping[str, Mapping[str, str]],
     lacks: tuple[str, ...] = (),
     constraints: tuple[object, ...] = (),
+    original: Config | None = None,
 ) -> Placement:
-    """Return a solution as a placement."""
+    """Return a solution as a placement.
+
+    Args:
+        world: the world that was solved in.
+        names: of the movables.
+        solution: a solution in it.
+        witness_joints: the joints of witnesses, by statement.
+        lacks: see `Placement`.
+        constraints: see `Placement`.
+        original: the world that the user gave; see `Placement.world`.
+    """
 
     def joint_value(name: str) -> np.ndarray:
         return np.array(solution.q[world.joints.coordinates([name])])
@@ -153,7 +218,7 @@ def make_placement(
         statement: {real: joint_value(copy) for real, copy in joints.items()}
         for statement, joints in witness_joints.items()
     }
-    return Placement(poses, solution, witnesses, lacks, constraints)
+    return Placement(poses, solution, witnesses, lacks, constraints, original)
 
 
 def distinct_placements(

@@ -160,6 +160,7 @@ def solve_placement(
         names,
         witness_joints=added.witnesses,
         constraints=tuple(constraints),
+        original=C.copy(),
     )
 
     def distinct(

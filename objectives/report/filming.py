@@ -22,17 +22,20 @@ def film_worlds(
     view: tuple[float, float],
     frames: Sequence[FrameName] | None,
     file: StrPath | None,
+    camera: str | None,
 ) -> "Figure":
     """Return a figure with a picture of each world; see `Solution.film`.
 
     Args:
         worlds: the worlds to draw.
         titles: of the pictures.
-        view: elevation and azimuth of the camera [degrees].
+        view: elevation and azimuth of the eye [degrees].
         frames: names of frames that are drawn; None: all with visual shapes.
         file: where to save the figure, if anywhere.
+        camera: name of a camera that sees the worlds, in place of `view`.
     """
-    figure = film_strip(worlds, titles, checked_view(view, ObjectiveError), frames)
+    checked = checked_view(view, ObjectiveError)
+    figure = film_strip(worlds, titles, checked, frames, camera=camera)
     if file is not None:
         figure.savefig(file, dpi=110)
     return figure

@@ -486,19 +486,22 @@ class Solution:
         slices: int | Sequence[int] = 6,
         view: tuple[float, float] = (25.0, -55.0),
         frames: Sequence[FrameName] | None = None,
+        camera: str | None = None,
     ) -> "Figure":
         """Return a matplotlib figure of the world in some slices, side by side.
 
         Args:
             file: where to save the figure, if anywhere.
             slices: number of slices, from the first to the last; or a list of slices.
-            view: elevation and azimuth of the camera [degrees].
+            view: elevation and azimuth of the eye [degrees].
             frames: names of frames that are drawn; None: all with visual shapes.
+            camera: name of a camera that sees the world, in place of `view`; see
+                `Config.picture`.
 
         Raises:
             ImportError: without matplotlib; names the extra.
             ObjectiveError: for slices that do not exist, or a wrong view.
-            ConfigError: for unknown frames, with near matches.
+            ConfigError: for unknown frames and cameras, with near matches.
         """
         from ..report.filming import film_slices, film_worlds
 
@@ -509,6 +512,7 @@ class Solution:
             view=view,
             frames=frames,
             file=file,
+            camera=camera,
         )
 
     def _film_titles(self, slices: Sequence[int]) -> list[str]:

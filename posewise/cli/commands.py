@@ -13,9 +13,11 @@ from posewise.objectives import Solution, prepare
 from posewise.objectives.trajectory.files import check_suffix
 from posewise.objectives.trajectory.retiming import import_toppra
 from posewise.objectives.trajectory.trajectory import Trajectory
-from posewise.robots.errors import LoadError
+from posewise.robots.errors import LoadError, unknown_name
+from posewise.robots.json_files import write_json
 from posewise.robots.models import model_info, model_names
 from posewise.robots.typing import ModelName
+from posewise.robots.visual.figures import new_figure
 
 from . import output
 from .motion_check import check_motion
@@ -40,10 +42,11 @@ def run_solve(options: Namespace) -> bool:
         PosewiseError: for invalid input, with file, line and key.
         ImportError: without pyyaml.
     """
-    check_output_paths(options.json, options.npz, options.trajectory)
+    check_output_paths(options.json, options.npz, options.trajectory, options.picture)
     require_suffixes(options)
     _check_trajectory(options)
     problem = read_input(options)
+    _check_picture(problem, options)
     is_motion = "motion" in problem.sections
     if options.trajectory is not None and not problem.has_path and not is_motion:
         problem.top.fail(
@@ -53,7 +56,11 @@ def run_solve(options: Namespace) -> bool:
     if is_motion:
         return _run_motion(problem, options)
     if not problem.has_path:
-        result = output.summarize_placements(problem, solve_placements(problem))
+        placements = solve_placements(problem)
+        result = output.summarize_placements(problem, placements)
+        if options.picture is not None:
+            best = placements[result.data["best"]]
+            best.picture(options.picture, camera=options.camera)
         return _report_result(result, options.json, options.npz)
     komo, solution = solve_path(problem)
     clearance = None
@@ -61,6 +68,8 @@ def run_solve(options: Namespace) -> bool:
         path_clearance = solution.clearance(search_range(komo.spec))
         clearance = clearance_line(komo.spec, path_clearance)
     result = output.summarize_path(problem, solution, clearance)
+    if options.picture is not None:
+        solution.film(options.picture, camera=options.camera)
     is_success = _report_result(result, options.json, options.npz)
     _write_trajectory(solution, options, is_success)
     return is_success
@@ -69,9 +78,33 @@ def run_solve(options: Namespace) -> bool:
 def _run_motion(problem: ProblemFile, options: Namespace) -> bool:
     plan = solve_motion(problem)
     is_success = _report_result(summarize_motion(plan), options.json, options.npz)
+    if options.picture is not None:
+        plan.film(options.picture, camera=options.camera)
     if plan.steps:
         _write_trajectory(plan, options, is_success)
     return is_success
+
+
+PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
+
+
+def _check_picture(problem: ProblemFile, options: Namespace) -> None:
+    """Raise an error for a picture that cannot be drawn, before any work."""
+    if options.picture is None:
+        if options.camera is not None:
+            raise LoadError(
+                "--camera is for a picture; give its file: --picture out.png."
+            )
+        return
+    if options.picture.suffix.lower() not in PICTURE_SUFFIXES:
+        raise LoadError(
+            f"--picture is {str(options.picture)!r}, expected a name that ends in"
+            f" {', '.join(PICTURE_SUFFIXES)}."
+        )
+    cameras = problem.world.annotations.cameras
+    if options.camera is not None and options.camera not in cameras:
+        raise LoadError(unknown_name("camera", options.camera, cameras))
+    new_figure(1.0, 1.0)  # raises where matplotlib is missing
 
 
 def _check_trajectory(options: Namespace) -> None:
@@ -221,7 +254,7 @@ def _report_result(
 ) -> bool:
     print(result.text)
     if json is not None:
-        output.write_json(json, result.data)
+        write_json(json, result.data)
     if npz is not None:
         output.write_npz(npz, result.arrays)
     return result.is_success

@@ -19,11 +19,11 @@ from posewise.demo import inverse_kinematics, load_robot
 NUM_WARM_SOLVES = 10
 """Number of timed solves after the first (count)."""
 
-MODULES = {"pyyaml": "yaml", "libigl": "igl", "pycollada": "collada"}
+MODULES = {"pyyaml": "yaml", "libigl": "igl", "pycollada": "collada", "usd-core": "pxr"}
 """Names to import of the packages that are installed under another one."""
 
 FOR_USERS = tuple(
-    "plot mujoco rai cli meshes xacro retime ompl viz bddl notebook torch".split()
+    "plot mujoco usd rai cli meshes xacro retime ompl viz bddl notebook torch".split()
 )
 """Extras that are worth naming, if this version of posewise has them."""
 

@@ -1,6 +1,5 @@
 """Output of the commands: printed text, and data for JSON and NPZ files."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +11,9 @@ from posewise.logic.bddl import ActivitySolution
 from posewise.logic.formulas.messages import format_predicate
 from posewise.logic.formulas.predicate import Predicate
 from posewise.objectives import Placement, Solution
+from posewise.objectives.placement.files import placement_header
 from posewise.objectives.placement.placement import GAP_CONSTRAINT
+from posewise.objectives.solution.summary import solution_summary
 from posewise.objectives.terms.objective import select_slices
 from posewise.robots.config import Config
 from posewise.robots.errors import PosewiseError
@@ -101,7 +102,7 @@ def summarize_path(
     joints = list(problem.world.joint_names)
     data = {
         "solved": is_success,
-        **_solution_data(solution),
+        **solution_summary(solution),
         "joints": joints,
         "times": solution.times,
         "path": solution.path,
@@ -136,13 +137,13 @@ def summarize_placements(
         " problem."
     )
     data = {
+        **placement_header(problem.world, placements[0].poses),
         "solved": any(solved),
         "best": best,
         "placements": [
             {
                 "solved": is_solved,
-                "poses": placement.poses,
-                **_solution_data(placement.solution),
+                **placement.record(),
                 **_check_data(placement_checks),
             }
             for is_solved, placement, placement_checks in zip(
@@ -180,12 +181,6 @@ def summarize_activity(phases: dict[str, ActivitySolution]) -> CommandResult:
             "poses": {n: solution.config.pose(n) for n in solution.config.objects},
         }
     return CommandResult(is_success, text, data, {})
-
-
-def write_json(file: Path, data: dict[str, Any]) -> None:
-    """Write data as JSON, with null for numbers that are not finite."""
-    text = json.dumps(_to_json(data), indent=2, allow_nan=False)
-    file.write_text(f"{text}\n", encoding="utf-8")
 
 
 def write_npz(file: Path, arrays: dict[str, np.ndarray]) -> None:
@@ -236,34 +231,6 @@ def _check_at_placement(
     return [check_in_world(timed.predicate, world) for timed in problem.predicates]
 
 
-def _solution_data(solution: Solution) -> dict[str, Any]:
-    objectives = [
-        {
-            "name": o.objective.name,
-            "type": o.objective.type.name,
-            "slices": list(o.objective.slices),
-            "unit": o.unit,
-            "violation": o.violation_in_unit,
-            "scaled_violation": o.violation,
-            "worst_slice": o.worst_slice,
-            "cost": o.cost,
-        }
-        for o in solution.objectives
-    ]
-    return {
-        "feasible": solution.feasible,
-        "status": solution.status.name,
-        "message": solution.message,
-        "cost": solution.sos,
-        "tolerance": solution.tolerance,
-        "kkt_residual": solution.kkt_residual,
-        "iterations": solution.iterations,
-        "seconds": solution.seconds,
-        "alternatives": list(solution.alternatives),
-        "objectives": objectives,
-    }
-
-
 def _check_data(checks: Sequence[PredicateCheck]) -> dict[str, Any]:
     return {"predicates": [vars(v) for v in checks]}
 
@@ -274,15 +241,3 @@ def _report_text(report: str, checks: Sequence[PredicateCheck]) -> str:
 
 def _check_lines(checks: Sequence[PredicateCheck]) -> str:
     return "\n".join(map(str, checks))
-
-
-def _to_json(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _to_json(v) for key, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_to_json(v) for v in value]
-    if isinstance(value, np.ndarray | np.generic):
-        return _to_json(value.tolist())
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value

@@ -174,6 +174,7 @@ class Config(
         view: tuple[float, float] = (25.0, -55.0),
         frames: Sequence[FrameName] | None = None,
         names: bool = False,
+        camera: str | None = None,
     ) -> "Figure":
         """Return a still picture of the world, which a notebook shows.
 
@@ -185,18 +186,22 @@ class Config(
 
         Args:
             file: where to save the picture, if anywhere.
-            view: elevation and azimuth of the camera [degrees].
+            view: elevation and azimuth of the eye [degrees].
             frames: names of frames that are drawn; None: all with visual shapes.
             names: whether bodies are labelled; robots by their agent, or what the names
                 of their links begin with.
+            camera: name of a camera of `C.annotations` that sees the world, in place
+                of `view`: in perspective, with its field of view, from `near` to `far`,
+                in the ratio of its pixels. To it no walls are translucent.
 
         Raises:
             ImportError: without matplotlib; names the extra.
-            ConfigError: for unknown frames, with near matches, and a wrong view.
+            ConfigError: for unknown frames and cameras, with near matches, and a wrong
+                view.
         """
         from ..visual.film import save_picture
 
-        return save_picture(self, file, view, frames, names)
+        return save_picture(self, file, view, frames, names, camera)
 
 
 def _make_feature(

@@ -31,11 +31,13 @@ class ModelFiles(EditableWorld):
         packages: Packages | None = None,
         xacro_args: XacroArgs | None = None,
     ) -> tuple[str, ...]:
-        """Add a model: URDF, xacro, MJCF or rai's .g and .yml; all of it or nothing.
+        """Add a model: URDF, xacro, MJCF, SDF, or rai's .g and .yml; all or nothing.
 
-        The root element tells URDF (`<robot>`) from MJCF (`<mujoco>`). Only files in
-        the model's package and in `packages` are read, except by xacro: it evaluates
-        expressions and includes any file, so use it on trusted files only.
+        The root element tells URDF (`<robot>`), MJCF (`<mujoco>`) and SDF apart. Of SDF
+        a model alone in its file is an object without a joint at its root, while in a
+        world what is not static is free. Only files in the model's package and in
+        `packages` are read, except by xacro: it evaluates expressions and includes any
+        file, so use it on trusted files only.
 
         Args:
             path: the file.
@@ -78,7 +80,7 @@ class ModelFiles(EditableWorld):
         packages: Packages | None = None,
         xacro_args: XacroArgs | None = None,
     ) -> tuple[str, ...]:
-        """Add a model whose URDF or MJCF is given as text; all of it or nothing.
+        """Add a model whose URDF, MJCF or SDF is given as text; all of it or nothing.
 
         Args:
             text: XML, e.g. ROS's parameter `robot_description`.
@@ -236,3 +238,69 @@ class ModelFiles(EditableWorld):
         meshes = path.parent / "meshes"
         text = write_urdf(self.model(), name, meshes, capsules)
         path.write_text(text, encoding="utf-8")
+
+    def write_mjcf(self, path: StrPath) -> None:
+        """Write the world at its state as an MJCF file, its meshes to a folder beside.
+
+        Links, joints with limits and mimics, what may touch, shapes, masses and
+        friction are kept, and contacts are as stiff as those of `Twin`. A link without
+        a mass that moves weighs what it would as water. What is not convex collides as
+        its convex parts; rounded edges become sharp; markers and point clouds are left
+        out. Locked joints are fixed where they stand, and joints have no motors. Not
+        kept are the home, named states, speeds, and objects and other annotations.
+
+        Args:
+            path: the file, in UTF-8; its meshes are in `meshes` beside it.
+
+        Raises:
+            ConfigError: for duplicate names, balls that mimic, and meshes of mode
+                "sdf".
+        """
+        from ..loaders.mjcf.writer import write_mjcf
+
+        path = Path(path)
+        text = write_mjcf(self.model(), self._colliding(), path.parent / "meshes")
+        path.write_text(text, encoding="utf-8")
+
+    def write_sdf(self, path: StrPath) -> None:
+        """Write the world at its state as an SDF world, its meshes to a folder beside.
+
+        Each tree of frames is a model: static, joined to the world, or loose. It keeps
+        what `write_mjcf` keeps, but of what may touch only whether the links of a model
+        collide with each other. `add_file` reads the joints where they were; to others
+        each joint is at 0 where it stands.
+
+        Args:
+            path: the file, in UTF-8; its meshes are in `meshes` beside it.
+
+        Raises:
+            ConfigError: for duplicate and reserved names, joints of several coordinates
+                other than balls, and meshes of mode "sdf".
+        """
+        from ..loaders.sdf.writer import write_sdf
+
+        path = Path(path)
+        text = write_sdf(self.model(), self._colliding(), path.parent / "meshes")
+        path.write_text(text, encoding="utf-8")
+
+    def write_usd(self, path: StrPath) -> None:
+        """Write the world at its state as a USD stage, meshes included.
+
+        Links that move are rigid bodies with masses, joints and colliders of
+        UsdPhysics. It keeps what `write_mjcf` keeps, except efforts of joints, whose
+        poses are in float32. Mimics are read by `add_file` only.
+
+        Args:
+            path: the file: .usda as text, .usd or .usdc binary.
+
+        Raises:
+            ConfigError: for another suffix, duplicate names, joints of several
+                coordinates other than balls, and meshes of mode "sdf".
+            ImportError: without OpenUSD; names the extra.
+        """
+        from ..loaders.usd.writer import write_usd
+
+        write_usd(self.model(), self._colliding(), Path(path))
+
+    def _colliding(self) -> set[tuple[int, int]]:
+        return {(int(a), int(b)) for a, b in self.pairs.indices()}

@@ -11,13 +11,13 @@ from .package_folders import checked_packages
 from .urdf.xacro_text import XacroArgs, expand_xacro, is_xacro
 from .xmltree import XmlElement, parse_xml, read_bytes, read_xml
 
-XML_SUFFIXES = (".urdf", ".xml", ".mjcf", ".xacro")
+XML_SUFFIXES = (".urdf", ".xml", ".mjcf", ".xacro", ".sdf", ".world")
 RAI_SUFFIXES = (".g", ".yml", ".yaml")
+USD_SUFFIXES = (".usd", ".usda", ".usdc", ".usdz")
 Packages = Mapping[str, str | os.PathLike[str]]
 """Folders of packages by name."""
 
 OTHER_ROOTS = {
-    "sdf": "this is SDF; convert it to URDF or MJCF.",
     "COLLADA": "this is a mesh; give it to a frame as shape=Mesh(file).",
     "mujocoinclude": "this is a part of an MJCF; give the file that includes it.",
     "package": "this describes a package; give a file in its folder.",
@@ -47,16 +47,20 @@ def read_file(
     if is_xacro(path, xacro_args):
         text = read_bytes(path).decode("utf-8", errors="replace")
         return _read_xacro(text, path, str(path), folders, xacro_args), False
-    others = (*RAI_SUFFIXES, *READABLE_SUFFIXES)
+    others = (*RAI_SUFFIXES, *USD_SUFFIXES, *READABLE_SUFFIXES)
     if suffix in XML_SUFFIXES or suffix not in others and _looks_like_xml(path):
         return _read_xml_file(path, folders), False
     if suffix in RAI_SUFFIXES:
         from .gfile.reader import read_gfile
 
         return read_gfile(path), True
+    if suffix in USD_SUFFIXES:
+        from .usd.reader import read_usd
+
+        return read_usd(path), False
     raise LoadError(
         f"{path}: files of kind {suffix or '(no suffix)'!r} are not known;"
-        " expected .urdf, .xacro, .xml (MJCF), .g or .yml."
+        " expected .urdf, .xacro, .xml (MJCF), .sdf, .usd, .g or .yml."
     )
 
 
@@ -115,8 +119,14 @@ def _read_root(
         from .mjcf.reader import read_mjcf_text
 
         return read_mjcf_text(text, folder, Path(root.file).name)
+    if root.tag == "sdf":
+        from .sdf.reader import read_sdf_root
+
+        return read_sdf_root(root, folder, packages)
     advice = OTHER_ROOTS.get(root.tag, "check which file this is.")
-    raise root.error(f"expected the root <robot> (URDF) or <mujoco> (MJCF): {advice}")
+    raise root.error(
+        f"expected the root <robot> (URDF), <mujoco> (MJCF) or <sdf>: {advice}"
+    )
 
 
 def _looks_like_xml(path: Path) -> bool:

@@ -13,26 +13,14 @@ from ..contact.collision_pairs import can_collide
 from ..errors import ConfigError
 from ..kinematics.joint_types import joint_transform, joint_type, resolve_axis
 from ..kinematics.transforms import IDENTITY, pose_multiply, quat_to_matrix
+from ..loaders.mjcf.contact_settings import SOLIMP, SOLREF, TIME_STEP
+from ..loaders.mjcf.geoms import GeomSpec, body_masks, contact_bits, frame_geoms
+from ..masses.frame_masses import FrameMass, frame_masses
 from ..mujoco_extra import import_mujoco
 from ..world.frame import Frame
 from ..world.friction import contact_friction
 from ..world.mimic_joints import MimicRelation, motion_value, resolve_mimics
-from .geoms import GeomSpec, body_masks, contact_bits, frame_geoms
-from .masses import FrameMass, frame_masses
 
-TIME_STEP = 2e-3
-"""Time step of the simulation [s]; a shorter one makes contacts stiffer, but takes
-longer."""
-SOLREF = [2 * TIME_STEP, 1.0]
-"""MuJoCo's reference of contacts, limits and mimics: time constant [s], damping ratio.
-
-Twice the time step is the least time constant that MuJoCo integrates stably."""
-SOLIMP = [0.99, 0.999, 1e-4, 0.5, 2.0]
-"""MuJoCo's impedance of contacts, limits and mimics: least and largest impedance, width
-[m], midpoint, power.
-
-Contacts are as stiff as the time step allows: a tower of ten boxes moves 0.04 mm in 2 s
-(with MuJoCo's defaults 6 mm)."""
 HOLDING_FRICTION = 1e6
 """Dry friction of a joint that is held [N, Nm], so large that it resists every load;
 the joint slips beyond it."""

@@ -16,11 +16,12 @@ from jaxtyping import Float
 
 from ..config import Config
 from ..errors import ConfigError, unknown_name
+from ..loaders.mjcf.contact_settings import TIME_STEP
 from ..mujoco_extra import import_mujoco
 from ..typing import FrameName, MatrixLike, VectorLike
 from ..validation import float_array, number
 from ..world.mimic_joints import resolve_mimics
-from .model import TIME_STEP, TwinModel, build_twin_model
+from .model import TwinModel, build_twin_model
 from .motion import SimulatedContact, SimulatedTrajectory, check_stable
 from .readout import frame_body, read_contacts
 from .run import Motor, TwinRun

@@ -3,12 +3,11 @@
 Neither a browser nor a graphics library is needed.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 from jaxtyping import Bool, Float
 
 from .drawn_scene import DrawnScene
+from .eyes import Eye, fit_eye
 from .framing import grid_cell
 from .rasterizer import Buffer, corner_weights, rasterize
 
@@ -29,68 +28,13 @@ SHADOW_BRIGHTNESS_FACTOR = 0.84
 """Factor of the brightness in shadows on the floor; a lower one makes them darker."""
 
 
-@dataclass(frozen=True, eq=False)
-class Eye:
-    """A parallel projection."""
-
-    axes: Float[np.ndarray, "3 3"]
-    """Rows: to the right, up, and towards the eye, in the world."""
-    centre: Float[np.ndarray, "3"]
-    """Point in the middle of the picture."""
-    scale: float
-    """Pixels per metre."""
-    shape: tuple[int, int]
-    """Height and width [pixels]."""
-
-    def project(
-        self, points: Float[np.ndarray, "*n 3"]
-    ) -> tuple[Float[np.ndarray, "*n 2"], Float[np.ndarray, "*n"]]:
-        """Return the pixels of points, and their depths towards the eye [m]."""
-        local = (points - self.centre) @ self.axes.T
-        middle = np.array([self.shape[1], self.shape[0]]) / 2
-        return middle + self.scale * local[..., :2] * [1, -1], local[..., 2]
-
-    def unproject(self, depth: Float[np.ndarray, "h w"]) -> Float[np.ndarray, "h w 3"]:
-        """Return the points in the middles of all pixels at some depths."""
-        height, width = self.shape
-        y, x = np.mgrid[:height, :width] + 0.5
-        local = [(x - width / 2) / self.scale, (height / 2 - y) / self.scale, depth]
-        return np.stack(local, -1) @ self.axes + self.centre
-
-
-def fit_eye(
-    points: Float[np.ndarray, "n 3"],
-    view: tuple[float, float],
-    shape: tuple[int, int],
-    fill: float = 0.92,
-) -> Eye:
-    """Return the projection in which points just fill a picture.
-
-    Args:
-        points: What is to be seen [m].
-        view: Elevation and azimuth of the eye [degrees].
-        shape: Height and width [pixels].
-        fill: Share of the picture that they fill.
-    """
-    axes = _axes(*np.deg2rad(view))
-    local = points @ axes.T
-    low, high = local.min(0), local.max(0)
-    extent = np.maximum((high - low)[:2], 1e-6)
-    scale = fill * float((np.array([shape[1], shape[0]]) / extent).min())
-    return Eye(axes, (low + high) / 2 @ axes, scale, shape)
-
-
 def render(scene: DrawnScene, eye: Eye) -> Float[np.ndarray, "height width 3"]:
     """Return the picture of a scene, RGB from 0 to 1."""
-    fine = Eye(
-        eye.axes,
-        eye.centre,
-        eye.scale * SAMPLES_PER_PIXEL_SIDE,
-        (eye.shape[0] * SAMPLES_PER_PIXEL_SIDE, eye.shape[1] * SAMPLES_PER_PIXEL_SIDE),
-    )
+    fine = eye.finer(SAMPLES_PER_PIXEL_SIDE)
     light = _LightMap(scene)
-    pixels, depth = fine.project(scene.corners)
     picture, seen_depth = _floor(scene, fine, light)
+    scene = fine.clipped(scene)
+    pixels, depth = fine.project(scene.corners)
     is_opaque = scene.colors[:, 3] >= 1
     layers = [is_opaque]
     layers += [
@@ -144,37 +88,41 @@ def _floor(
 ) -> tuple[Float[np.ndarray, "h w 3"], Float[np.ndarray, "h w"]]:
     """Return a picture of the floor with its grid, and its depth; white around it."""
     picture = np.ones((*eye.shape, 3))
-    depth = np.full(eye.shape, -np.inf)
-    upward = eye.axes[2, 2]
-    if upward < 0.05:
+    depth = eye.floor_nearness(scene.floor)
+    is_seen = np.isfinite(depth)
+    if not is_seen.any():
         return picture, depth
-    flat = eye.unproject(np.zeros(eye.shape))
-    # Along its ray each pixel meets the floor at this depth.
-    down = (scene.floor - flat[..., 2]) / upward
-    points = flat + down[..., None] * eye.axes[2]
+    points = eye.unproject(np.where(is_seen, depth, 1.0))[is_seen]
     low, high = scene.points.min(0)[:2], scene.points.max(0)[:2]
     radius = max(float(np.linalg.norm(high - low)) / 2, 0.05)
-    behind = eye.centre + (scene.floor - eye.centre[2]) / upward * eye.axes[2]
-    middles = ((low + high) / 2, behind[:2])
-    away = [np.linalg.norm(points[..., :2] - middle, axis=-1) for middle in middles]
+    middles = ((low + high) / 2, eye.floor_middle(scene.floor))
+    away = [np.linalg.norm(points[:, :2] - middle, axis=-1) for middle in middles]
     away = np.minimum(*away) / radius
-    fade = np.clip((2.6 - away) / 1.4, 0, 1)[..., None]
-    color = FLOOR_COLOR + (LINE_COLOR - FLOOR_COLOR) * _grid_lines(
-        points[..., :2], grid_cell(2 * radius), eye.scale, upward
-    )
-    lit = light.light(points.reshape(-1, 3)).reshape(eye.shape)[..., None]
+    fade = np.clip((2.6 - away) / 1.4, 0, 1)[:, None]
+    # A floor is narrower in the picture the flatter the eye looks on it.
+    upward = np.maximum(eye.directions(points)[..., 2], 0)
+    scale = eye.pixels_per_metre(points) * np.sqrt(upward)
+    lines = _grid_lines(points[:, :2], grid_cell(2 * radius), scale)[:, None]
+    color = FLOOR_COLOR + (LINE_COLOR - FLOOR_COLOR) * lines
+    lit = light.light(points)[:, None]
     color = color * (SHADOW_BRIGHTNESS_FACTOR + (1 - SHADOW_BRIGHTNESS_FACTOR) * lit)
+    picture[is_seen] += fade * (color - 1)
     # A floor that the scene touches must not hide what stands in it.
-    return picture + fade * (color - picture), down - 1e-3 / upward
+    return picture, eye.floor_nearness(scene.floor - 1e-3)
 
 
 def _grid_lines(
-    points: Float[np.ndarray, "h w 2"], cell: float, scale: float, upward: float
-) -> Float[np.ndarray, "h w 1"]:
-    """Return the coverage of pixels by the lines of a grid, from 0 to 1."""
+    points: Float[np.ndarray, "n 2"], cell: float, scale: Float[np.ndarray, " n"]
+) -> Float[np.ndarray, " n"]:
+    """Return the coverage of points by the lines of a grid, from 0 to 1.
+
+    Args:
+        points: Places on the floor [m].
+        cell: Edge of the squares [m].
+        scale: Pixels per metre.
+    """
     nearest = np.abs(points - cell * np.round(points / cell))
-    pixels = nearest.min(-1) * scale * np.sqrt(upward)
-    return np.clip(SAMPLES_PER_PIXEL_SIDE * 0.9 - pixels, 0, 1)[..., None]
+    return np.clip(SAMPLES_PER_PIXEL_SIDE * 0.9 - nearest.min(-1) * scale, 0, 1)
 
 
 def _far_to_near(
@@ -204,8 +152,9 @@ def _paint(
     normals = (weights[..., None] * scene.normals[triangle]).sum(1)
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-9)
     # Of a surface without an inside the side is seen that faces the eye.
-    normals *= np.where(normals @ eye.axes[2] < 0, -1, 1)[:, None]
-    points = eye.unproject(np.where(is_seen, buffer.depth, 0))[is_seen]
+    points = eye.unproject(np.where(is_seen, buffer.depth, 1.0))[is_seen]
+    facing = (normals * eye.directions(points)).sum(-1)
+    normals *= np.where(facing < 0, -1, 1)[:, None]
     direct = np.clip(normals @ LIGHT, 0, 1)
     lit = light.light(points + 1.5e-3 * normals) * direct
     shade = AMBIENT + SKY * (0.5 + 0.5 * normals[:, 2]) + DIFFUSE * lit
@@ -226,11 +175,3 @@ def _edges(buffer: Buffer, bodies: np.ndarray) -> Bool[np.ndarray, "h w"]:
     edges[:, :-1] |= body[:, :-1] != body[:, 1:]
     edges[:, 1:] |= body[:, :-1] != body[:, 1:]
     return edges
-
-
-def _axes(elevation: float, azimuth: float) -> Float[np.ndarray, "3 3"]:
-    """Return the directions right, up and towards the eye."""
-    right = np.array([-np.sin(azimuth), np.cos(azimuth), 0.0])
-    flat = np.cos(elevation)
-    eye = np.array([flat * np.cos(azimuth), flat * np.sin(azimuth), np.sin(elevation)])
-    return np.stack([right, np.cross(eye, right), eye])

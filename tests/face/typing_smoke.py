@@ -90,3 +90,15 @@ def plan(komo: pw.KOMO) -> pw.Solution:
     komo.plan(planner="ompl")
     komo.plan(seed=1, planner="rrt-connect")
     return komo.plan(planner=planner, max_time=10.0)
+
+
+def keep_and_look(C: pw.Config, placement: pw.Placement) -> bool:
+    """Files of placements and of simulators, and what a camera sees."""
+    placement.save("table.json")
+    saved = pw.Placement.load("table.json")
+    saved.apply(C)
+    C.write_mjcf("scene.xml")
+    C.write_sdf("scene.sdf")
+    C.write_usd("scene.usda")
+    placement.picture("table.png", camera="cam", names=True)
+    return saved.solved

@@ -198,9 +198,12 @@ class MjcfReader:
         geometries = [g for g in map(self._geometry, geoms) if g is not None]
         geometries.sort(key=lambda g: not g.collision)
         missing = self.missing.get(body, ())
+        solid = [m.geom_friction[g][0] for g in geoms if self.contacts.solid[g]]
+        friction = {"contact_friction": float(max(solid))} if solid else {}
         frame = replace(
             frame,
             geometries=tuple(geometries),
+            attributes=frame.attributes | friction,
             contact=int(bool(missing) or any(g.collision for g in geometries)),
             missing_shapes=missing,
         )

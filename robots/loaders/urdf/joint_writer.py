@@ -15,8 +15,9 @@ from ...kinematics.joint_types import (
 )
 from ...kinematics.transforms import IDENTITY, pose_multiply
 from ...world.frame import Frame, Joint, Model
+from ..number_text import format_numbers
 from .joints import UNLIMITED_BOUND
-from .link_writer import add_origin, format_numbers
+from .link_writer import add_origin
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,8 @@ import numpy as np
 from ...errors import LoadError, unknown_name
 from ...kinematics.joint_types import joint_dim
 from ...world.frame import Joint
+from ..left_out import LeftOut
 from ..xmltree import XmlElement
-from .left_out import LeftOut
 
 URDF_JOINT_TYPES = (
     "revolute",

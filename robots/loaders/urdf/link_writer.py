@@ -1,12 +1,7 @@
-"""Writer of URDF links: shapes, colours, inertia; and of numbers and poses."""
+"""Writer of URDF links: shapes, colours, inertia."""
 
-import hashlib
 import os
-import re
-import shutil
-from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -22,11 +17,10 @@ from ...geometry.shapes import (
     Shape,
     Sphere,
 )
-from ...kinematics.transforms import IDENTITY, quat_to_matrix
+from ...kinematics.transforms import IDENTITY
 from ...world.frame import Frame, Geometry
-
-if TYPE_CHECKING:
-    from trimesh import Trimesh  # slow to import
+from ..mesh_writing import copy_mesh, save_mesh, shape_mesh
+from ..number_text import format_numbers, pose_to_rpy
 
 
 def add_link(robot: ET.Element, frame: Frame, meshes: Path | None) -> None:
@@ -86,90 +80,19 @@ def _shape_element(
         }
         return ("capsule" if isinstance(shape, Capsule) else "cylinder"), sizes
     if isinstance(shape, Mesh) and isinstance(shape.source, str | os.PathLike):
+        file = Path(shape.source).absolute()
         return "mesh", {
-            "filename": _copy_mesh(Path(shape.source).absolute(), meshes),
+            "filename": str(file) if meshes is None else copy_mesh(file, meshes),
             "scale": format_numbers(np.asarray(shape.scale)),
         }
     if isinstance(shape, Mesh | Convex | Ellipsoid):
-        return "mesh", {"filename": _save_mesh(shape, name, meshes)}
+        if meshes is None:
+            raise ConfigError(
+                f"write_urdf: shape {name!r} is a {type(shape).__name__} and must be"
+                " saved as a mesh; pass meshes=folder."
+            )
+        return "mesh", {"filename": save_mesh(shape_mesh(shape), name, meshes)}
     return None
-
-
-def _copy_mesh(file: Path, meshes: Path | None) -> str:
-    """Copy a mesh file beside the description, and return the reference to it.
-
-    Readers refuse files outside of the description's folders. Without a folder of
-    meshes, the file is referred to where it is.
-    """
-    if meshes is None:
-        return str(file)
-    folder = _digest(str(file.parent))
-    copy = meshes / folder / _plain_name(file.name)
-    if copy.resolve() != file.resolve():
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, copy)
-    return f"{meshes.name}/{folder}/{copy.name}"
-
-
-def _plain_name(file: str) -> str:
-    """Return a name of a file in the letters that every locale and file system has."""
-    stem, suffix = os.path.splitext(file)
-    plain = re.sub(r"[^\w.-]", "_", stem, flags=re.ASCII)
-    # A digest tells names apart that differ in other letters only.
-    return f"{plain if plain == stem else f'{plain}_{_digest(stem)}'}{suffix}"
-
-
-def _digest(name: str) -> str:
-    return hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:8]
-
-
-def _save_mesh(shape: Mesh | Convex | Ellipsoid, name: str, meshes: Path | None) -> str:
-    """Write the triangles of a shape, and return the reference to the file."""
-    if meshes is None:
-        raise ConfigError(
-            f"write_urdf: shape {name!r} is a {type(shape).__name__} and must be"
-            " saved as a mesh; pass meshes=folder."
-        )
-    meshes.mkdir(parents=True, exist_ok=True)
-    file = _plain_name(f"{name}.stl")
-    _triangles(shape).export(meshes / file)
-    return f"{meshes.name}/{file}"
-
-
-def _triangles(shape: Mesh | Convex | Ellipsoid) -> "Trimesh":
-    if isinstance(shape, Mesh):
-        return shape.mesh
-    import trimesh
-
-    ball = trimesh.creation.icosphere(
-        subdivisions=3 if isinstance(shape, Ellipsoid) else 2
-    )
-    if isinstance(shape, Ellipsoid):
-        ball.apply_scale(shape.radii)
-        return ball
-    points = shape.vertices
-    if shape.rounding > 0:
-        points = (points[:, None] + shape.rounding * ball.vertices).reshape(-1, 3)
-    return trimesh.PointCloud(points).convex_hull
-
-
-def format_numbers(values: Iterable[float] | np.ndarray) -> str:
-    """Return numbers as text that reads back exactly."""
-    return " ".join(repr(float(v) + 0.0).removesuffix(".0") for v in values)
-
-
-def pose_to_rpy(pose: np.ndarray) -> tuple[float, float, float]:
-    """Return URDF's roll, pitch and yaw of a pose (7,), accurate also at pitch = ±π/2.
-
-    Pitch and roll are taken from the rotation with the yaw removed, so that at the
-    singularity, where the yaw is arbitrary, they are consistent with it.
-    """
-    R = quat_to_matrix(pose[3:])
-    yaw = np.arctan2(R[1, 0], R[0, 0])
-    c, s = np.cos(yaw), np.sin(yaw)
-    pitch = np.arctan2(-R[2, 0], c * R[0, 0] + s * R[1, 0])
-    roll = np.arctan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1])
-    return float(roll), float(pitch), float(yaw)
 
 
 def add_origin(element: ET.Element, pose: np.ndarray) -> None:

@@ -8,10 +8,10 @@ from ...errors import ConfigError, LoadError
 from ...geometry.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from ...kinematics.transforms import IDENTITY, make_pose, quat_to_matrix, rpy_to_quat
 from ...world.frame import Geometry
+from ..left_out import LeftOut
 from ..mesh_paths import MeshLocator
 from ..xmltree import XmlElement
 from .capsules import join_capsules
-from .left_out import LeftOut
 
 Color = tuple[float, ...]
 

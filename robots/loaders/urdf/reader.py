@@ -13,11 +13,11 @@ from pathlib import Path
 from ...contact.collision_pairs import FramePair, adjacent_bodies, can_collide
 from ...kinematics.transforms import IDENTITY
 from ...world.frame import Frame, Model
+from ..left_out import LeftOut
 from ..mesh_paths import MeshLocator
 from ..package_folders import checked_packages
 from ..xmltree import XmlElement, read_xml
 from .joints import joint_attributes, read_joint, standing_followers
-from .left_out import LeftOut
 from .links import read_geometries, read_inertial, read_materials, read_origin
 from .structure import (
     elements_by_name,

@@ -8,8 +8,8 @@ import re
 from collections import Counter
 from xml.etree import ElementTree as ET
 
+from ..left_out import LeftOut
 from ..xmltree import XmlElement
-from .left_out import LeftOut
 
 Version = tuple[int, int]
 

@@ -9,7 +9,7 @@ from helpers.stable_scenes import boxes
 
 import posewise as pw
 from posewise.logic import rostok
-from posewise.robots.simulation.model import TIME_STEP
+from posewise.robots.loaders.mjcf.contact_settings import TIME_STEP
 
 pytest.importorskip("mujoco")
 

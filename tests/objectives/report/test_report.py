@@ -7,7 +7,7 @@ import pytest
 
 import posewise as pw
 from posewise import FS, OT
-from posewise.cli.output import _solution_data
+from posewise.objectives.solution.summary import solution_summary
 from posewise.objectives.terms.objective import Objective
 from posewise.objectives.terms.objective_report import (
     feature_unit,
@@ -127,7 +127,7 @@ def test_two_metres_away_are_two_metres():
     assert repr(solution) == "Solution(INFEASIBLE, not feasible, x (4, 1))"
     line = next(line for line in solution.report().splitlines() if "far" in line)
     assert f"{3 - x:.2e}" in line and f"{10 * (3 - x):.2e}" in line
-    data = json.loads(json.dumps(_solution_data(solution)))["objectives"]
+    data = json.loads(json.dumps(solution_summary(solution)))["objectives"]
     assert [o["unit"] for o in data] == ["m", "m/s"]
     assert data[0]["violation"] == pytest.approx(3 - x)
     assert data[0]["scaled_violation"] == pytest.approx(10 * (3 - x))

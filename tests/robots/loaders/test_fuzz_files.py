@@ -109,6 +109,74 @@ NUMBERS_OF_URDF = b"""<robot name="r"><link name="base"><visual>
 <joint name="n" type="fixed"><parent link="rail"/><child link="car"/></joint>
 <joint name="o" type="revolute"><parent link="car"/><child link="flap"/>
 <mimic joint="n" offset=".5"/></joint></robot>"""
+NUMBERS_OF_SDF = b"""<sdf version="1.10" xmlns:posewise="urn:posewise"><world name="w">
+<include><uri>model://none</uri><name>x</name></include>
+<model name="r"><pose degrees="true">.1 .2 .3 10 20 30</pose><link name="base">
+<inertial><mass>2</mass><pose>0 .5 1 .3 .1 .2</pose><inertia><ixx>1</ixx><ixy>.1</ixy>
+<iyy>1</iyy><iyz>.1</iyz><izz>1</izz></inertia></inertial>
+<visual name="v"><pose>0 .5 1 .3 .1 .2</pose><geometry><mesh><uri>cube.stl</uri>
+<scale>1 2 1</scale></mesh></geometry><material><diffuse>.1 .2 .3 1</diffuse></material>
+</visual><collision name="c"><geometry><box><size>1 2 3</size></box></geometry>
+<surface><friction><ode><mu>.5</mu></ode></friction></surface></collision>
+<collision name="d"><geometry><capsule><radius>.3</radius><length>.5</length></capsule>
+</geometry></collision><collision name="e"><geometry><plane><normal>.1 .2 1</normal>
+</plane></geometry></collision></link><link name="arm"><pose relative_to="j"
+ rotation_format="quat_xyzw">.1 .2 .3 .1 .2 .3 .4</pose></link><link name="hand"/>
+<joint name="j" type="revolute"><pose relative_to="base">.1 .2 .3 0 0 .1</pose>
+<parent>base</parent><child>arm</child><axis><xyz>.1 .2 1</xyz><limit><lower>-1</lower>
+<upper>1</upper><effort>1</effort><velocity>2</velocity></limit><dynamics>
+<damping>.1</damping></dynamics><posewise:position>.1</posewise:position></axis></joint>
+<joint name="k" type="prismatic"><parent>arm</parent><child>hand</child><axis>
+<xyz expressed_in="base">0 0 1</xyz><mimic joint="j"><multiplier>1.5</multiplier>
+<offset>.5</offset><reference>.1</reference></mimic></axis></joint></model></world></sdf>"""
+NUMBERS_OF_USD = b"""#usda 1.0
+(
+    defaultPrim = "scene"
+    metersPerUnit = 1
+    upAxis = "Z"
+)
+def Xform "scene"
+{
+  def Xform "base" (prepend apiSchemas = ["PhysicsMassAPI"])
+  {
+    double3 xformOp:translate = (.1, .2, .3)
+    quatd xformOp:orient = (1, .2, .3, .4)
+    uniform token[] xformOpOrder = ["xformOp:translate", "xformOp:orient"]
+    float physics:mass = .5
+    point3f physics:centerOfMass = (.1, .2, .3)
+    float3 physics:diagonalInertia = (1, 2, 3)
+    quatf physics:principalAxes = (1, .2, .3, .4)
+    def Capsule "body" (prepend apiSchemas = ["PhysicsCollisionAPI"])
+    {
+      double height = .5
+      double radius = .1
+      float3 xformOp:scale = (2, 2, 2)
+      uniform token[] xformOpOrder = ["xformOp:scale"]
+    }
+    def Mesh "hull" (prepend apiSchemas = ["PhysicsCollisionAPI"])
+    {
+      point3f[] points = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, .5)]
+      int[] faceVertexCounts = [3, 3, 3, 3]
+      int[] faceVertexIndices = [2, 1, 0, 0, 1, 3, 1, 2, 3, 0, 3, 2]
+    }
+  }
+  def Cube "arm" (prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsCollisionAPI"])
+  {
+    double size = .5
+    color3f[] primvars:displayColor = [(.2, .4, .6)]
+  }
+  def PhysicsRevoluteJoint "joint"
+  {
+    rel physics:body0 = </scene/base>
+    rel physics:body1 = </scene/arm>
+    uniform token physics:axis = "Y"
+    point3f physics:localPos0 = (.1, .2, .3)
+    quatf physics:localRot1 = (1, .2, .3, .4)
+    float physics:lowerLimit = -30
+    float physics:upperLimit = 60
+  }
+}
+"""
 NUMBERS_OF_MJCF = b"""<mujoco><asset><mesh name="cube" file="cube.stl" scale="1 1 2"/>
 </asset><worldbody><body name="a" pos="1 2 3" axisangle="0 .5 .2 .3">
 <joint name="j" axis="0 1 1" range="-1 1" ref=".1" pos=".1 .2 .3"/>
@@ -262,6 +330,8 @@ CASES: dict[str, Case] = {
     "a cupboard": ("m.urdf", lambda: (DATA_DIR / "cupboard.urdf").read_bytes(), build),
     "MJCF": ("m.xml", lambda: MJCF, build),
     "g": ("m.g", lambda: G, build),
+    "SDF": ("m.sdf", lambda: NUMBERS_OF_SDF, build),
+    "USD": ("m.usda", lambda: NUMBERS_OF_USD, build),
     "keyframes": ("m.xml", lambda: KEYFRAMES, build),
     "SRDF": ("m.srdf", lambda: SRDF, annotate),
     "a scene of MoveIt": ("m.yaml", lambda: SCENE, plan),
@@ -320,6 +390,8 @@ def test_broken_files_are_read_or_refused(name, folder):
         pytest.importorskip("collada", reason=".dae needs pycollada")
     if name == "xacro":
         pytest.importorskip("xacro", reason="xacro files need the package xacro")
+    if name == "USD":
+        pytest.importorskip("pxr", reason="USD needs usd-core")
     fuzz(name, folder, range(12))
 
 
@@ -344,6 +416,8 @@ def test_a_thousand_broken_files(name, folder):
     [
         ("m.urdf", NUMBERS_OF_URDF, build),
         ("m.xml", NUMBERS_OF_MJCF, build),
+        ("m.sdf", NUMBERS_OF_SDF, build),
+        ("m.usda", NUMBERS_OF_USD, build),
         ("m.g", NUMBERS_OF_G, build),
         ("m.yaml", NUMBERS_OF_A_SCENE, state),
         ("m.off", mesh("off"), measure),
@@ -352,6 +426,8 @@ def test_a_thousand_broken_files(name, folder):
 def test_any_number_may_be_absurd(file, text, read, number, folder):
     if file == "m.xml":
         pytest.importorskip("mujoco", reason="MJCF needs mujoco")
+    if file == "m.usda":
+        pytest.importorskip("pxr", reason="USD needs usd-core")
     path = folder / file
     path.write_bytes(text)
     read(path)

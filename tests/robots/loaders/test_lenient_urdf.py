@@ -1,5 +1,6 @@
 """Parts of a URDF that cannot be used: one warning, and the kinematics loads."""
 
+import sys
 import warnings
 
 import numpy as np
@@ -183,13 +184,11 @@ def test_shared_case_of_a_fixed_leader():
 
 
 OTHER_FORMATS = {
-    "SDF": ("m.urdf", "<sdf version='1.9'><model name='m'/></sdf>", "this is SDF"),
-    "SDF in XML": ("m.xml", "<?xml version='1.0'?><sdf/>", "this is SDF"),
     "mesh": ("m.xml", "<COLLADA/>", "this is a mesh"),
     "package": ("package.xml", "<package/>", "this describes a package"),
-    "any": ("m.xml", "<a/>", "expected the root <robot> (URDF) or <mujoco> (MJCF)"),
+    "any": ("m.xml", "<a/>", "expected the root <robot> (URDF), <mujoco> (MJCF)"),
     "word": ("m.xml", "robot", "not well-formed"),
-    "suffix": ("m.usd", "#usda 1.0", "files of kind '.usd' are not known"),
+    "suffix": ("m.fbx", "Kaydara", "files of kind '.fbx' are not known"),
 }
 
 
@@ -199,6 +198,14 @@ def test_other_formats_are_named(name, text, says, tmp_path):
     with pytest.raises(pw.LoadError) as caught:
         pw.Config().add_file(tmp_path / name)
     assert says in str(caught.value) and name in str(caught.value)
+
+
+def test_usd_needs_an_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pxr", None)
+    (tmp_path / "m.usda").write_text("#usda 1.0")
+    for use in (pw.Config().add_file, pw.load("box").write_usd):
+        with pytest.raises(ImportError, match=r"posewise\[usd\]"):
+            use(tmp_path / "m.usda")
 
 
 COMMENT = "<!-- from <robot>, not <mujoco> -->"
@@ -231,7 +238,7 @@ def test_models_as_text(tmp_path):
     assert C.pose("l_a")[2] == 1
     declared = '<?xml version="1.0" encoding="utf-16"?>' + robot()
     assert pw.Config().add_text(declared) == ("a", "b")
-    for text, says in [("", "empty"), ("x", "text, line 1"), ("<sdf/>", "SDF")]:
+    for text, says in [("", "empty"), ("x", "text, line 1"), ("<sdf/>", "<model>")]:
         with pytest.raises(pw.LoadError, match=says):
             C.add_text(text)
     with pytest.raises(pw.LoadError, match="text is bytes, expected URDF or MJCF"):

@@ -30,7 +30,7 @@ from posewise.robots.geometry.shapes import (
 )
 from posewise.robots.kinematics.joint_types import joint_dim
 from posewise.robots.kinematics.transforms import make_pose, rpy_to_quat
-from posewise.robots.loaders.urdf.link_writer import pose_to_rpy
+from posewise.robots.loaders.number_text import pose_to_rpy
 from posewise.robots.loaders.urdf.reader import read_urdf
 from posewise.robots.loaders.urdf.writer import write_urdf
 from posewise.robots.models import model_names, read_model

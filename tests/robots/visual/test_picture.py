@@ -6,9 +6,10 @@ import pytest
 import posewise as pw
 from posewise import ConfigError
 from posewise.robots.visual.drawn_scene import drawn_scene
+from posewise.robots.visual.eyes import fit_eye
 from posewise.robots.visual.framing import floor_height, grid_cell, visible_bounds
 from posewise.robots.visual.rasterizer import rasterize
-from posewise.robots.visual.rendering import fit_eye, render
+from posewise.robots.visual.rendering import render
 from posewise.robots.visual.viewer.scene import (
     ASPECT,
     FIELD_OF_VIEW,

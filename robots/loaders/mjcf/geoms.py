@@ -17,10 +17,10 @@ from jaxtyping import Float
 
 from posewise import collision
 
-from ..contact.bodies import body_sources, frame_bodies
-from ..geometry.hulls import cube_directions, hull_planes, hull_vertices
-from ..kinematics.transforms import matrix_to_quat
-from ..world.frame import ContactMask, Frame
+from ...contact.bodies import body_sources, frame_bodies
+from ...geometry.hulls import cube_directions, hull_planes, hull_vertices
+from ...kinematics.transforms import matrix_to_quat
+from ...world.frame import ContactMask, Frame
 
 MIN_HALF_SIZE = 1e-5
 """Least half size of a geom [m], because MuJoCo's shapes must have a volume; smaller

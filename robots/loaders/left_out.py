@@ -3,8 +3,8 @@
 import warnings
 from dataclasses import dataclass, field
 
-from ...errors import LoadError, first_few
-from ..mesh_paths import MeshLocator
+from ..errors import LoadError, first_few
+from .mesh_paths import MeshLocator
 
 
 @dataclass(frozen=True, eq=False)

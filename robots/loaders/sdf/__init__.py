@@ -1,0 +1,1 @@
+"""SDF, the format of Gazebo: reading and writing of models and worlds."""

@@ -1,0 +1,1 @@
+"""USD: reading and writing, through OpenUSD's library."""

@@ -1,0 +1,1 @@
+"""Masses and inertias of frames: those given, and those of shapes."""
