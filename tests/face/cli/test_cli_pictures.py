@@ -17,7 +17,7 @@ scene:
     mug: {joint: free, position: [0.5, 0, 1.2], shape: "Cylinder(0.1, 0.04)"}
   cameras:
     cam: {position: [-0.5, 0, 1.0], width: 200, height: 100}
-placement: {movable: [mug], starts: 2, max_solutions: 1}
+placement: {movable: [mug], starts: 2, count: 1}
 objectives:
   - {feature: position, frames: [mug], target: [0.5, 0.2, 0.77]}
 seed: 0

@@ -32,7 +32,7 @@ def placement() -> pw.Placement:
     C.set_joint("lift", 0.2)
     goals = [logic.OnTopOf("cup0", "table"), logic.Upright("cup0")]
     (first, *_) = pw.solve_placement(
-        C, goals, ["cup0"], starts=4, seed=0, max_solutions=1, progress=False
+        C, goals, ["cup0"], starts=4, seed=0, count=1, progress=False
     )
     return first
 

@@ -138,7 +138,7 @@ def test_a_solved_placement_stays_put(tmp_path):
     goals = [logic.OnTopOf(name, "table") for name in names]
     goals += [logic.Upright(name) for name in names]
     (placement, *_) = pw.solve_placement(
-        C, goals, names, starts=8, seed=0, max_solutions=1, progress=False
+        C, goals, names, starts=8, seed=0, count=1, progress=False
     )
     assert placement.feasible
     placement.apply(C)
