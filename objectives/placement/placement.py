@@ -13,7 +13,7 @@ from posewise.robots.kinematics.transforms import quat_normalize
 from posewise.robots.typing import StrPath
 from posewise.robots.visual.viewer import View
 
-from ..checks.doubts import solution_doubts
+from ..checks.doubts import doubts_of_rest
 from ..report.colliding_pairs import is_about_collisions
 from ..solution.solution import Solution
 
@@ -40,6 +40,8 @@ class Placement:
     small for what is to be on it, or an object that found no place."""
     constraints: tuple[object, ...] = field(default=(), repr=False)
     """Predicates, presets and pairs (Feature, OT) of the placement."""
+    loose: tuple[str, ...] = field(default=(), repr=False)
+    """Those of the frames that are on free joints in the world, too: loose objects."""
 
     def __repr__(self) -> str:
         positions = ", ".join(
@@ -75,14 +77,15 @@ class Placement:
     def doubts(self) -> tuple[str, ...]:
         """Sentences on what is likely not as it was meant though it is solved.
 
-        With those of the solution, such as of objects that overlap. An object may be on
-        another one and yet fall: it is tried in simulation, which takes about a tenth
-        of a second for each object (extra `mujoco`; none without).
+        With those of the solution, such as of objects that overlap, stick out of their
+        containers, or do not stay where they are. Loose objects in the air are told
+        even if no constraint is about what carries them.
         """
         if not self.feasible:
             return ()
-        of_world = solution_doubts(self.constraints, self.solution.world_at(-1))
-        return (*self.solution.doubts, *of_world)
+        world = self.solution.world_at(-1)
+        of_rest = doubts_of_rest(self.constraints, world, self.loose)
+        return (*self.solution.doubts, *of_rest)
 
     @property
     def _shown_lacks(self) -> tuple[str, ...]:
@@ -139,6 +142,7 @@ def make_placement(
     witness_joints: Mapping[str, Mapping[str, str]],
     lacks: tuple[str, ...] = (),
     constraints: tuple[object, ...] = (),
+    loose: tuple[str, ...] = (),
 ) -> Placement:
     """Return a solution as a placement."""
 
@@ -153,7 +157,7 @@ def make_placement(
         statement: {real: joint_value(copy) for real, copy in joints.items()}
         for statement, joints in witness_joints.items()
     }
-    return Placement(poses, solution, witnesses, lacks, constraints)
+    return Placement(poses, solution, witnesses, lacks, constraints, loose)
 
 
 def distinct_placements(
