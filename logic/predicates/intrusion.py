@@ -33,8 +33,8 @@ def sticks_out(
         yield (
             f"{format_predicate(predicate)} holds, which is about the centre of mass,"
             f" but {a!r} sticks out of {b!r} by {length(protrusion)}. To have all of it"
-            f" inside, annotate a cavity of {b!r} for its centre that ends so much"
-            " before the opening (C.annotations.add_region)."
+            f" inside, annotate a cavity of {b!r} for its centre that ends farther from"
+            " the opening (C.annotations.add_region)."
         )
 
 

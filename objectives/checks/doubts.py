@@ -71,8 +71,9 @@ def doubts_of_rest(
         world: the world.
         names: of loose objects.
     """
-    held = {name for c in constraints for name in held_by(c, world)}
-    return tuple(floating_doubts(world, [name for name in names if name not in held]))
+    carried = {name for c in constraints for name in held_by(c, world)}
+    others = [name for name in names if name not in carried]
+    return tuple(floating_doubts(world, others))
 
 
 def impediments(constraints: Sequence[object], world: Config) -> tuple[str, ...]:

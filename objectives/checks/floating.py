@@ -50,11 +50,11 @@ def describe_floating(C: Config, name: FrameName) -> str:
         C: the world.
         name: of the object.
     """
-    own = C.subtree(name)
+    own_frames = C.subtree(name)
     frames = enumerate(C.frames)
     solid = [i for i, f in frames if any(g.collision for g in f.geometries)]
-    upper = [i for i in solid if C.frames[i].name in own]
-    lower = [i for i in solid if C.frames[i].name not in own]
+    upper = [i for i in solid if C.frames[i].name in own_frames]
+    lower = [i for i in solid if C.frames[i].name not in own_frames]
     boxes = [_part_boxes(body) for body in _posed(C, upper)]
     if not boxes:
         return ""

@@ -45,9 +45,9 @@ def admits_poses(
 def suits_poses(
     constraint: object, C: Config, name: FrameName, poses: Float[np.ndarray, "n 7"]
 ) -> Bool[np.ndarray, " n"]:
-    """Return at which poses a constraint that holds is so as it is likely meant.
+    """Return at which poses a constraint, if it holds, holds as it is likely meant.
 
-    Of random starts that satisfy constraints alike, those that suit are taken: with all
+    Of random starts that as many constraints admit, those that suit are taken: with all
     of an object in its container, or on a support that is no knob.
     """
     return np.ones(len(poses), bool)

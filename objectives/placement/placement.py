@@ -41,7 +41,7 @@ class Placement:
     constraints: tuple[object, ...] = field(default=(), repr=False)
     """Predicates, presets and pairs (Feature, OT) of the placement."""
     loose: tuple[str, ...] = field(default=(), repr=False)
-    """Those of the frames that are on free joints in the world, too: loose objects."""
+    """Movables that are on free joints in the world, too: loose objects."""
 
     def __repr__(self) -> str:
         positions = ", ".join(

@@ -177,10 +177,10 @@ def test_what_sticks_out_of_a_container_is_told(case):
     assert INSIDE.holds(C)
     (protrusion,) = protrusions_at(C, "food", "oven", np.array([pose]))
     assert abs(protrusion - expected) < 1e-6
-    told = list(sticks_out(INSIDE, C, "food", "oven"))
-    assert len(told) == (expected > 0.005)
+    sentences = list(sticks_out(INSIDE, C, "food", "oven"))
+    assert len(sentences) == (expected > 0.005)
     words = f"'food' sticks out of 'oven' by {100 * expected:.1f} cm"
-    assert all(words in text for text in told)
+    assert all(words in text for text in sentences)
 
 
 def test_what_looks_out_of_a_bowl_does_not_stick_out():
@@ -205,9 +205,9 @@ def test_overlaps_that_contact_flags_hide_are_told(case):
     C = kitchen()
     C.set_pose("food", at(z=-0.22))  # 4 cm in the floor of 2 cm
     exclude(C)
-    told = list(overlaps_unseen(INSIDE, C, "food", "oven"))
-    assert len(told) == is_told
-    assert all("'food' and 'oven' overlap by 40.0 mm" in text for text in told)
+    sentences = list(overlaps_unseen(INSIDE, C, "food", "oven"))
+    assert len(sentences) == is_told
+    assert all("'food' and 'oven' overlap by 40.0 mm" in text for text in sentences)
 
 
 def stand(position: list[float], legs: bool = False) -> pw.Config:
@@ -263,8 +263,8 @@ def test_objects_of_which_a_constraint_says_what_carries_them_are_left_out():
     (text,) = doubts_of_rest([near], C, ["body"])
     assert "50 mm lower" in text and "logic.Stable('body')" in text
     on = logic.OnTopOf("body", "table")
-    for held in (on, near & on, logic.Stable("body")):
-        assert doubts_of_rest([held], C, ["body"]) == ()
+    for statement in (on, near & on, logic.Stable("body")):
+        assert doubts_of_rest([statement], C, ["body"]) == ()
     assert len(doubts_of_rest([on | near], C, ["body"])) == 1
 
 
@@ -295,8 +295,8 @@ def test_a_path_tells_what_a_placement_tells():
     (out,) = solution.doubts
     assert "sticks out of 'oven' by 4.0 cm" in out and out in solution.report()
     # In the back wall, from 0.28 m on.
-    told = path_to(C, INSIDE, at(y=0.23, z=-0.18)).doubts
-    assert "overlap" in told[0] and "'food' by 50.0 mm in slice 2" in told[0]
+    first = path_to(C, INSIDE, at(y=0.23, z=-0.18)).doubts[0]
+    assert "Objects overlap" in first and "'food' by 50.0 mm in slice 2" in first
     assert path_to(C, INSIDE, at(y=0.1, z=-0.18)).doubts == ()
     # In the air.
     (text,) = path_to(C, INSIDE, at(z=0.05)).doubts
