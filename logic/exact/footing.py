@@ -18,7 +18,7 @@ from ..geometry.frame_groups import bounding_box, find_object, posed_frames
 
 COLUMNS = 64
 """Number of columns along each edge of an object; more measure small parts better."""
-START_COLUMNS = 5
+START_COLUMNS = 3
 """Number of columns along each edge of it at poses of starts, which is odd, so that one
 is in the middle; more take longer to rate."""
 
@@ -93,7 +93,8 @@ def carried_shares_at(
     """Return how much of b below an object is level, at poses of the object's root.
 
     It is the share of the columns of its box, seen from above, in which the highest
-    surface of b below the box's middle is as high as in the middle column.
+    surface of b below the box's middle is as high as in the middle column; 1 for an
+    object without a size.
 
     Args:
         C: the world.
@@ -104,6 +105,8 @@ def carried_shares_at(
     upper, lower = find_object(C, a, b), find_object(C, b, a)
     R, p = upper.pose(upper.frames[0])
     box = np.stack(bounding_box(upper, R)) - p @ R
+    if not upper.collision_frames or not np.isfinite(box).all():
+        return np.ones(len(poses))
     corners = np.stack(np.meshgrid(*box.T), -1).reshape(-1, 3)
     turned = quat_to_matrix(poses[:, 3:]) @ corners.T
     points = np.swapaxes(turned, 1, 2) + poses[:, None, :3]

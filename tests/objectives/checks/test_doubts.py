@@ -274,8 +274,8 @@ def test_starts_prefer_large_supports():
     C.add_object("sheet", SHEET, pose=at(z=1), joint="free")
     poses = np.array([at(0, 0, -0.19), at(0.28, 0, -0.19), at(0.315, 0, 0.005)])
     shares = carried_shares_at(C, "sheet", "oven", poses)
-    # All of it; all but the fifth that is beyond the edge; the middle of 5 x 5 columns.
-    np.testing.assert_allclose(shares, [1.0, 0.6, 0.04])
+    # All; all but the columns beyond the edge; the middle of 3 x 3 columns.
+    np.testing.assert_allclose(shares, [1.0, 2 / 3, 1 / 9])
 
 
 def path_to(C: pw.Config, statement: logic.Predicate, goal: list[float]):
