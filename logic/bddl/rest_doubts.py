@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from posewise.objectives.checks.floating import floating_doubts
 from posewise.robots.config import Config
 from posewise.robots.simulation.motion import SimulatedTrajectory, SimulationError
 from posewise.robots.simulation.twin import Twin
@@ -12,6 +13,7 @@ from ..formulas.predicate import Predicate
 from ..predicates.containment import InsideOf
 from ..predicates.floors import OnFloor
 from ..predicates.footing import rests_on_little
+from ..predicates.intrusion import sticks_out
 from ..predicates.stable import Stable
 from ..predicates.support import OnTopOf
 
@@ -24,8 +26,9 @@ def rest_doubts(
 ) -> tuple[str, ...]:
     """Return a sentence for each loose object that does not stay, or hardly does.
 
-    Hardly: what carries it is small beside it, such as a knob. The world is simulated
-    once for all of them, as `Stable` does; without MuJoCo that gives no sentence.
+    Hardly: what carries it is small beside it, such as a knob, or it sticks out of its
+    container. The world is simulated once for all of them, as `Stable` does; without
+    MuJoCo just objects in the air are told.
 
     Args:
         C: the world.
@@ -35,20 +38,26 @@ def rest_doubts(
     names = [name for name in loose if _exists(C, name)]
     if not names:
         return ()
-    on_little = [
+    hardly = [
         doubt
         for literal in literals
-        if isinstance(literal, OnTopOf) and literal.a in names and literal.holds(C)
-        for doubt in rests_on_little(literal, C, literal.a, literal.b)
+        if isinstance(literal, InsideOf | OnTopOf)
+        if literal.a in names and literal.holds(C)
+        for doubt in _hardly_rests(literal, C)
     ]
     try:
         motion = Twin(_without_unreal(C)).simulate(Stable(names[0]).duration)
     except ImportError:
-        return tuple(on_little)
+        return (*hardly, *floating_doubts(C, names))
     except SimulationError:
         thrown = "Objects overlap, so that a simulation throws them out."
-        return (*on_little, thrown)
-    return (*on_little, *_falling(motion, names, literals))
+        return (*hardly, thrown)
+    return (*hardly, *_falling(motion, names, literals))
+
+
+def _hardly_rests(literal: InsideOf | OnTopOf, C: Config) -> Iterator[str]:
+    doubt = sticks_out if isinstance(literal, InsideOf) else rests_on_little
+    yield from doubt(literal, C, literal.a, literal.b)
 
 
 def _falling(

@@ -6,24 +6,37 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.robots.config import Config
-from posewise.robots.contact.ray_casting import intersect_lines
+from posewise.robots.contact.verticals import (
+    MAX_CARRIED_GAP,
+    columns_of_box,
+    vertical_spans,
+)
+from posewise.robots.kinematics.transforms import quat_to_matrix
 from posewise.robots.typing import FrameName
 
-from ..geometry.frame_groups import FrameGroup, bounding_box, find_object
+from ..geometry.frame_groups import bounding_box, find_object, posed_frames
 
-COLUMNS = 32
+COLUMNS = 64
 """Number of columns along each edge of an object; more measure small parts better."""
-MAX_GAP = 5e-3
-"""Distance up to which a surface below an object carries it [m]."""
+START_COLUMNS = 3
+"""Number of columns along each edge of it at poses of starts, which is odd, so that one
+is in the middle; more take longer to rate."""
 
 
 class Footing(NamedTuple):
     """The part of another object that carries an object."""
 
-    share: float
-    """Share of what the object covers, seen from above, that is carried [1]."""
+    carried: float
+    """Area of what the object covers, seen from above, that is carried [m²]."""
+    covered: float
+    """Area that the object covers, seen from above [m²]."""
     part: FrameName
     """A frame that it touches."""
+
+    @property
+    def share(self) -> float:
+        """Share of what the object covers that is carried [1]."""
+        return self.carried / self.covered
 
 
 def measure_footing(C: Config, a: FrameName, b: FrameName) -> Footing | None:
@@ -41,54 +54,70 @@ def measure_footing(C: Config, a: FrameName, b: FrameName) -> Footing | None:
     low, high = bounding_box(upper)
     if not upper.collision_frames or not np.isfinite([low, high]).all():
         return None
-    steps = (np.arange(COLUMNS) + 0.5) / COLUMNS
-    x, y = np.meshgrid(*(low[:2] + (high - low)[:2] * steps[:, None]).T)
-    points = np.stack([x.ravel(), y.ravel(), np.zeros(x.size)], -1)
-    bottom, _, _ = _surfaces(upper, points, np.full(len(points), np.inf))
+    places = columns_of_box(low, high, COLUMNS)
+    bottom = vertical_spans(posed_frames(upper), places).bottom.min(1)
     is_covered = np.isfinite(bottom)
-    points, bottom = points[is_covered], bottom[is_covered]
-    _, top, parts = _surfaces(lower, points, bottom + MAX_GAP)
-    touches = bottom - top <= MAX_GAP
+    places, bottom = places[is_covered], bottom[is_covered]
+    if not len(places):
+        return None
+    below = vertical_spans(posed_frames(lower), places)
+    tops = np.where(below.top <= bottom[:, None] + MAX_CARRIED_GAP, below.top, -np.inf)
+    top = tops.max(1, initial=-np.inf)
+    touches = bottom - top <= MAX_CARRIED_GAP
     if not touches.any():
         return None
     height = top[touches].max()
-    carried = touches | (np.abs(top - height) <= MAX_GAP)
-    share = _hull_cells(points[carried], (high - low)[:2] / COLUMNS) / len(points)
-    return Footing(share, C.frames[parts[touches][0]].name)
+    carried = touches | (np.abs(top - height) <= MAX_CARRIED_GAP)
+    cell = (high - low)[:2] / COLUMNS
+    first = below.frames[tops[touches][0].argmax()]
+    frame = (lower.collision_frames or lower.frames)[first]
+    return Footing(
+        _hull_area(places[carried], cell),
+        float(len(places) * cell.prod()),
+        C.frames[frame].name,
+    )
 
 
-def _surfaces(
-    group: FrameGroup,
-    points: Float[np.ndarray, "n 3"],
-    below: Float[np.ndarray, " n"],
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the lowest and the highest surface on verticals, and the latter's frame.
-
-    Args:
-        group: of frames.
-        points: on the verticals.
-        below: height below which upper surfaces count [m].
-    """
-    bottom, top = np.full(len(points), np.inf), np.full(len(points), -np.inf)
-    parts = np.full(len(points), -1)
-    for i in group.collision_frames:
-        R, p = group.pose(i)
-        up = np.broadcast_to(R.T @ [0.0, 0.0, 1.0], points.shape)
-        lines = intersect_lines(group.C.frames[i], (points - p) @ R, up)
-        bottom = np.minimum(bottom, lines[0].min(1, initial=np.inf))
-        leave = np.where(lines[1] <= below[:, None], lines[1], -np.inf)
-        highest = leave.max(1, initial=-np.inf)
-        parts = np.where(highest > top, i, parts)
-        top = np.maximum(top, highest)
-    return bottom, top, parts
-
-
-def _hull_cells(
-    points: Float[np.ndarray, "n 3"], cell: Float[np.ndarray, "2"]
-) -> float:
-    """Return the area of the convex hull of columns seen from above, in columns."""
+def _hull_area(places: Float[np.ndarray, "n 2"], cell: Float[np.ndarray, "2"]) -> float:
+    """Return the area of the convex hull of columns seen from above [m²]."""
     from scipy.spatial import ConvexHull  # slow to import
 
     corners = np.array([[-0.5, -0.5], [-0.5, 0.5], [0.5, -0.5], [0.5, 0.5]])
-    scaled = points[:, None, :2] / cell + corners
-    return float(ConvexHull(scaled.reshape(-1, 2)).volume)
+    scaled = places[:, None] / cell + corners
+    return float(ConvexHull(scaled.reshape(-1, 2)).volume * cell.prod())
+
+
+def carried_shares_at(
+    C: Config, a: FrameName, b: FrameName, poses: Float[np.ndarray, "n 7"]
+) -> Float[np.ndarray, " n"]:
+    """Return how much of b below an object is level, at poses of the object's root.
+
+    It is the share of the columns of its box, seen from above, in which the highest
+    surface of b below the box's middle is as high as in the middle column; 1 for an
+    object without a size.
+
+    Args:
+        C: the world.
+        a: the object that is to rest.
+        b: the object that is to carry it.
+        poses: of a's root frame.
+    """
+    upper, lower = find_object(C, a, b), find_object(C, b, a)
+    R, p = upper.pose(upper.frames[0])
+    box = np.stack(bounding_box(upper, R)) - p @ R
+    if not upper.collision_frames or not np.isfinite(box).all():
+        return np.ones(len(poses))
+    corners = np.stack(np.meshgrid(*box.T), -1).reshape(-1, 3)
+    turned = quat_to_matrix(poses[:, 3:]) @ corners.T
+    points = np.swapaxes(turned, 1, 2) + poses[:, None, :3]
+    lows, highs = points.min(1), points.max(1)
+    steps = (np.arange(START_COLUMNS) + 0.5) / START_COLUMNS
+    grid = np.stack(np.meshgrid(steps, steps), -1).reshape(-1, 2)
+    places = lows[:, None, :2] + (highs - lows)[:, None, :2] * grid
+    spans = vertical_spans(posed_frames(lower), places.reshape(-1, 2))
+    tops = spans.top.reshape(len(poses), len(grid), -1)
+    middle = (lows + highs)[:, 2, None, None] / 2
+    top = np.where(tops <= middle, tops, -np.inf).max(-1, initial=-np.inf)
+    height = top[:, len(grid) // 2, None]
+    is_level = np.isfinite(top) & np.isclose(top, height, 0.0, MAX_CARRIED_GAP)
+    return is_level.mean(1)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from posewise.objectives.checks.doubts import (
     doubts_of,
+    held_by,
     impediments_of,
     solution_doubts_of,
     supports_of,
@@ -35,6 +36,13 @@ def impediments_of_demands(formula: Formula, C: Config) -> Iterator[str]:
     """Yield what is in the way of the demands of a formula."""
     for part in _demanded(formula, C):
         yield from impediments_of(part, C)
+
+
+@held_by.register(Formula)
+def held_by_demands(formula: Formula, C: Config) -> Iterator[FrameName]:
+    """Yield what the demands of a formula say to be carried or held."""
+    for part in _demanded(formula, C):
+        yield from held_by(part, C)
 
 
 @supports_of.register(And)

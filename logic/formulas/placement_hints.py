@@ -9,6 +9,7 @@ from posewise.objectives.placement.hints import (
     admits_poses,
     improve_starts,
     start_region,
+    suits_poses,
 )
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName
@@ -37,6 +38,15 @@ def poses_that_all_admit(
     """Return which poses all parts admit."""
     votes = [admits_poses(part, C, name, poses) for part in formula.parts]
     return np.all([np.ones(len(poses), bool), *votes], axis=0)
+
+
+@suits_poses.register(And)
+def poses_that_suit_all(
+    formula: And, C: Config, name: FrameName, poses: Float[np.ndarray, "n 7"]
+) -> Bool[np.ndarray, " n"]:
+    """Return which poses suit all parts."""
+    suited = [suits_poses(part, C, name, poses) for part in formula.parts]
+    return np.all([np.ones(len(poses), bool), *suited], axis=0)
 
 
 @add_witnesses.register(Formula)

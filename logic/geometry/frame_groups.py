@@ -250,7 +250,7 @@ def first_hits(
 
 def are_within(a: FrameGroup, b: FrameGroup, distance: float) -> bool:
     """Return whether the closest points of two groups are within a distance [m]."""
-    return min_distance(_posed_frames(a), _posed_frames(b), distance) is not None
+    return min_distance(posed_frames(a), posed_frames(b), distance) is not None
 
 
 def are_within_at(
@@ -262,7 +262,7 @@ def are_within_at(
     R_root = quat_to_matrix(poses[:, 3:])[:, None]
     p = (R_root @ p_parts[..., None])[..., 0] + poses[:, None, :3]
     frames = [a.C.frames[i] for i in a.collision_frames]
-    near = distances_at_poses(frames, R_root @ R_parts, p, _posed_frames(b), distance)
+    near = distances_at_poses(frames, R_root @ R_parts, p, posed_frames(b), distance)
     return np.isfinite(near)
 
 
@@ -272,7 +272,7 @@ def closest_separation(a: FrameGroup, b: FrameGroup) -> Separation:
     Raises:
         ConfigError: when one has no shape, or both consist of half-spaces.
     """
-    separation = min_distance(_posed_frames(a), _posed_frames(b))
+    separation = min_distance(posed_frames(a), posed_frames(b))
     if separation is None:
         raise ConfigError(
             f"{a.name!r} and {b.name!r} are half-spaces, which have no distance."
@@ -305,7 +305,7 @@ def contact_normal(a: FrameGroup, b: FrameGroup) -> Float[np.ndarray, "3"]:
     return np.asarray(deepest.normal, float)
 
 
-def _posed_frames(group: FrameGroup) -> list[PosedFrame]:
+def posed_frames(group: FrameGroup) -> list[PosedFrame]:
     """Return the frames with shapes and their poses; a Marker counts as a point."""
     C = require_shapes(group).C
     frames = group.collision_frames or [

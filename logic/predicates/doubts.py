@@ -6,6 +6,7 @@ import numpy as np
 
 from posewise.objectives.checks.doubts import (
     doubts_of,
+    held_by,
     impediments_of,
     solution_doubts_of,
     supports_of,
@@ -16,8 +17,11 @@ from posewise.robots.typing import FrameName
 
 from ..exact.containment import containment_impediments
 from ..geometry.frame_groups import bounding_box, find_object, subtree
+from .attachment import Attached
 from .containment import InsideOf
 from .footing import rests_on_little
+from .grasps import InHandOfAgent
+from .intrusion import overlaps_unseen, sticks_out
 from .rest import does_not_stay
 from .stable import Stable
 from .support import OnTopOf
@@ -47,9 +51,23 @@ def filled_hollow_impediments(predicate: InsideOf, C: Config) -> Iterator[str]:
 
 
 @solution_doubts_of.register(InsideOf)
-def moving_content_doubts(predicate: InsideOf, C: Config) -> Iterator[str]:
-    """Yield a sentence if a does not stay where it is."""
+def content_doubts(predicate: InsideOf, C: Config) -> Iterator[str]:
+    """Yield a sentence if a is not all in the hollow of b, or does not stay there."""
+    yield from sticks_out(predicate, C, predicate.a, predicate.b)
+    yield from overlaps_unseen(predicate, C, predicate.a, predicate.b)
     yield from does_not_stay(predicate, C, predicate.a)
+
+
+@held_by.register(Attached)
+@held_by.register(InHandOfAgent)
+@held_by.register(InsideOf)
+@held_by.register(OnTopOf)
+@held_by.register(Stable)
+def first_is_held(
+    predicate: Attached | InHandOfAgent | InsideOf | OnTopOf | Stable, C: Config
+) -> Iterator[FrameName]:
+    """Yield a, which the other object, or an equilibrium, carries or holds."""
+    yield predicate.a
 
 
 @supports_of.register(InsideOf)
@@ -79,8 +97,9 @@ def order_doubts(predicate: OnTopOf, C: Config) -> Iterator[str]:
 
 @solution_doubts_of.register(OnTopOf)
 def footing_doubts(predicate: OnTopOf, C: Config) -> Iterator[str]:
-    """Yield a sentence if a does not stay where it is, or rests on little."""
+    """Yield a sentence if a rests on little, is in b, or does not stay where it is."""
     yield from rests_on_little(predicate, C, predicate.a, predicate.b)
+    yield from overlaps_unseen(predicate, C, predicate.a, predicate.b)
     yield from does_not_stay(predicate, C, predicate.a)
 
 

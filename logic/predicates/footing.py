@@ -27,9 +27,12 @@ def rests_on_little(
     """
     footing = measure_footing(C, a, b)
     if footing is not None and footing.share < MIN_FOOTING:
-        of = f" by {footing.part!r}" if footing.part != b else ""
+        by = f" by {footing.part!r}" if footing.part != b else ""
+        carried, covered = (1e4 * x for x in (footing.carried, footing.covered))
         yield (
-            f"{format_predicate(predicate)} holds, but {b!r} carries {a!r}{of} on"
-            f" {100 * footing.share:.0f} % of what it covers. Ask for a place with"
-            f" more room, such as a region of {b!r}."
+            f"{format_predicate(predicate)} holds, but {b!r} carries {a!r}{by} on"
+            f" about {carried:.0f} of the {covered:.0f} cm² that it covers"
+            f" ({100 * footing.share:.0f} %). Ask for a place with more room: annotate"
+            f" a support of {b!r} (C.annotations.add_region), or keep all of {a!r}"
+            " above a box (FS.standingAbove with a margin)."
         )

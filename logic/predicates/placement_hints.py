@@ -7,6 +7,7 @@ from posewise.objectives.placement.hints import (
     admits_poses,
     improve_starts,
     start_region,
+    suits_poses,
 )
 from posewise.robots.config import Config
 from posewise.robots.kinematics.transforms import quat_to_matrix
@@ -14,7 +15,9 @@ from posewise.robots.typing import FrameName
 
 from ..exact.containment import cavities, contains_points
 from ..exact.floors import room_of_floor
+from ..exact.footing import carried_shares_at
 from ..exact.grasps import agent_with_hands
+from ..exact.protrusion import MAX_PROTRUSION, protrusions_at
 from ..exact.sight import agent_camera
 from ..exact.support import supports, vertical_distances
 from ..geometry.agents import find_agent
@@ -54,6 +57,9 @@ LEAST_HEIGHT_SHARE = 0.3
 
 Half of it would be exact; starts overlap a little.
 """
+MIN_LEVEL_SHARE = 0.15
+"""Least share of what is below an object that is level, for starts [1]; a larger one
+leaves out places at edges and corners."""
 
 
 @start_region.register(Attached)
@@ -114,6 +120,17 @@ def poses_inside(
     return contains_points(b, centres, igibson)
 
 
+@suits_poses.register(InsideOf)
+def poses_wholly_inside(
+    predicate: InsideOf, C: Config, name: FrameName, poses: Float[np.ndarray, "n 7"]
+) -> Bool[np.ndarray, " n"]:
+    """Return at which poses no side of the object sticks out."""
+    if name != predicate.a:
+        return np.ones(len(poses), bool)
+    protrusions = protrusions_at(C, predicate.a, predicate.b, poses)
+    return np.asarray(protrusions <= MAX_PROTRUSION)
+
+
 @start_region.register(OnTopOf)
 def region_on_top(
     predicate: OnTopOf, C: Config, name: FrameName
@@ -148,6 +165,17 @@ def poses_on_top(
         over = [above_support(b, r, centres) for r in regions]
         return is_below & ~is_above & np.any(over, axis=0)
     return is_below & (is_above == (predicate.semantics == "document"))
+
+
+@suits_poses.register(OnTopOf)
+def poses_on_much(
+    predicate: OnTopOf, C: Config, name: FrameName, poses: Float[np.ndarray, "n 7"]
+) -> Bool[np.ndarray, " n"]:
+    """Return at which poses what is below the object is no knob or handle."""
+    if name != predicate.a:
+        return np.ones(len(poses), bool)
+    shares = carried_shares_at(C, predicate.a, predicate.b, poses)
+    return np.asarray(shares >= MIN_LEVEL_SHARE)
 
 
 @start_region.register(Under)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from posewise.objectives.checks.floating import describe_floating
 from posewise.robots.config import Config
 from posewise.robots.kinematics.joint_types import FREE_JOINTS
 from posewise.robots.masses.frame_masses import link_roots
@@ -16,21 +17,26 @@ from .stable import Stable
 def does_not_stay(predicate: Predicate, C: Config, a: FrameName) -> Iterator[str]:
     """Yield a sentence if a loose object moves from where a predicate about it holds.
 
+    It is tried in simulation. Without MuJoCo (extra `mujoco`) just objects in the air
+    are told.
+
     Args:
         predicate: it holds of the object in any case, as when it touches a rim only.
         C: the world.
         a: the object.
-
-    Raises:
-        ImportError: without MuJoCo; names the extra.
     """
-    link = link_roots(C.frames)[find_object(C, a).frames[0]]
+    root = find_object(C, a).frames[0]
+    link = link_roots(C.frames)[root]
     joint = None if link is None else C.frames[link].joint
     if joint is None or joint.type not in FREE_JOINTS:
         return
     rests = Stable(a)
-    if not rests.holds(C):
+    try:
+        moves = "" if rests.holds(C) else rests.explain(C)
+    except ImportError:
+        moves = describe_floating(C, C.frames[root].name)
+    if moves:
         yield (
             f"{format_predicate(predicate)} holds, but {a!r} does not stay there:"
-            f" {rests.explain(C)} Ask for Stable({a!r}), too."
+            f" {moves} Ask for Stable({a!r}), too."
         )

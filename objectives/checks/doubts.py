@@ -3,11 +3,13 @@
 A kind of constraint registers its own, `@doubts_of.register(MyPredicate)`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import singledispatch
 
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName
+
+from .floating import floating_doubts
 
 
 @singledispatch
@@ -45,16 +47,33 @@ def supports_of(constraint: object, C: Config) -> Iterator[tuple[FrameName, Fram
     yield from ()
 
 
-def solution_doubts(constraints: Sequence[object], world: Config) -> tuple[str, ...]:
-    """Return what is doubtful in a world where all constraints hold.
+@singledispatch
+def held_by(constraint: object, C: Config) -> Iterator[FrameName]:
+    """Yield objects of which a constraint says what carries or holds them."""
+    yield from ()
 
-    Without the libraries that it is found by (extra `mujoco`) there is none.
-    """
-    try:
-        doubts = [doubt for c in constraints for doubt in solution_doubts_of(c, world)]
-    except ImportError:
-        return ()
+
+def solution_doubts(constraints: Sequence[object], world: Config) -> tuple[str, ...]:
+    """Return what is doubtful in a world where all constraints hold."""
+    doubts = [doubt for c in constraints for doubt in solution_doubts_of(c, world)]
     return tuple(dict.fromkeys(doubts))
+
+
+def doubts_of_rest(
+    constraints: Sequence[object], world: Config, names: Iterable[FrameName]
+) -> tuple[str, ...]:
+    """Return a sentence for each object in the air that no constraint wants held.
+
+    Of the others `solution_doubts` tells more.
+
+    Args:
+        constraints: that hold in the world.
+        world: the world.
+        names: of loose objects.
+    """
+    carried = {name for c in constraints for name in held_by(c, world)}
+    others = [name for name in names if name not in carried]
+    return tuple(floating_doubts(world, others))
 
 
 def impediments(constraints: Sequence[object], world: Config) -> tuple[str, ...]:

@@ -42,6 +42,18 @@ def admits_poses(
 
 
 @singledispatch
+def suits_poses(
+    constraint: object, C: Config, name: FrameName, poses: Float[np.ndarray, "n 7"]
+) -> Bool[np.ndarray, " n"]:
+    """Return at which poses a constraint, if it holds, holds as it is likely meant.
+
+    Of random starts that as many constraints admit, those that suit are taken: with all
+    of an object in its container, or on a support that is no knob.
+    """
+    return np.ones(len(poses), bool)
+
+
+@singledispatch
 def add_witnesses(constraint: object, C: Config, world: Config) -> Witnesses:
     """Add frames to a copy of the world that the rows need, such as a ghost arm.
 

@@ -15,7 +15,7 @@ from posewise.robots.kinematics.transforms import quat_normalize
 from posewise.robots.typing import FrameName, StrPath
 from posewise.robots.visual.viewer import View
 
-from ..checks.doubts import solution_doubts
+from ..checks.doubts import doubts_of_rest
 from ..report.colliding_pairs import is_about_collisions
 from ..solution.solution import Solution
 from ..solution.summary import solution_summary
@@ -46,6 +46,8 @@ class Placement:
     """Predicates, presets and pairs (Feature, OT) of the placement."""
     world: Config | None = field(default=None, repr=False)
     """The world that was given, at its state; None: that of the solution."""
+    loose: tuple[str, ...] = field(default=(), repr=False)
+    """Movables that are on free joints in the world, too: loose objects."""
 
     def __repr__(self) -> str:
         positions = ", ".join(
@@ -81,14 +83,15 @@ class Placement:
     def doubts(self) -> tuple[str, ...]:
         """Sentences on what is likely not as it was meant though it is solved.
 
-        With those of the solution, such as of objects that overlap. An object may be on
-        another one and yet fall: it is tried in simulation, which takes about a tenth
-        of a second for each object (extra `mujoco`; none without).
+        With those of the solution, such as of objects that overlap, stick out of their
+        containers, or do not stay where they are. Loose objects in the air are told
+        even if no constraint is about what carries them.
         """
         if not self.feasible:
             return ()
-        of_world = solution_doubts(self.constraints, self.solution.world_at(-1))
-        return (*self.solution.doubts, *of_world)
+        world = self.solution.world_at(-1)
+        of_rest = doubts_of_rest(self.constraints, world, self.loose)
+        return (*self.solution.doubts, *of_rest)
 
     @property
     def _shown_lacks(self) -> tuple[str, ...]:
@@ -194,6 +197,7 @@ def make_placement(
     lacks: tuple[str, ...] = (),
     constraints: tuple[object, ...] = (),
     original: Config | None = None,
+    loose: tuple[str, ...] = (),
 ) -> Placement:
     """Return a solution as a placement.
 
@@ -205,6 +209,7 @@ def make_placement(
         lacks: see `Placement`.
         constraints: see `Placement`.
         original: the world that the user gave; see `Placement.world`.
+        loose: see `Placement`.
     """
 
     def joint_value(name: str) -> np.ndarray:
@@ -218,7 +223,7 @@ def make_placement(
         statement: {real: joint_value(copy) for real, copy in joints.items()}
         for statement, joints in witness_joints.items()
     }
-    return Placement(poses, solution, witnesses, lacks, constraints, original)
+    return Placement(poses, solution, witnesses, lacks, constraints, original, loose)
 
 
 def distinct_placements(

@@ -18,6 +18,7 @@ from posewise.robots.validation import number
 from posewise.solvers.deadline import time_limit
 
 from ..checks.doubts import doubts_of, impediments
+from ..checks.loose import loose_roots
 from ..checks.precision import coarse_coordinates
 from ..checks.signs import doubtful_signs
 from ..komo import KOMO
@@ -42,6 +43,7 @@ from .hints import (
     admits_poses,
     improve_starts,
     start_region,
+    suits_poses,
 )
 from .movables import free_movables, keep_inside
 from .placement import Placement, distinct_placements, make_placement
@@ -161,6 +163,7 @@ def solve_placement(
         witness_joints=added.witnesses,
         constraints=tuple(constraints),
         original=C.copy(),
+        loose=tuple(name for name in names if name in loose_roots(C)),
     )
 
     def distinct(
@@ -246,7 +249,12 @@ def _hints(constraints: Sequence[Any], world: Config, name: str) -> PlacementHin
 
     def votes(poses: Float[np.ndarray, "n 7"]) -> Any:
         admitted = [admits_poses(c, world, name, poses) for c in constraints]
-        return np.sum(admitted, axis=0)
+        counts = np.sum(admitted, axis=0).astype(float)
+        # Only those that most admit are taken anyway, and this takes longer.
+        chosen = counts == counts.max(initial=0)
+        suited = [suits_poses(c, world, name, poses[chosen]) for c in constraints]
+        counts[chosen] += np.mean(suited, axis=0) / 2
+        return counts
 
     boxes = [np.asarray(box) for box in regions if box is not None]
     return PlacementHints(boxes, votes if constraints else None)

@@ -8,10 +8,9 @@ beyond an edge, or askew above each other.
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from jaxtyping import Float
 
 from posewise.robots.config import Config
-from posewise.robots.contact.ray_casting import intersect_lines
+from posewise.robots.contact.verticals import columns_of_box, vertical_spans
 from posewise.robots.geometry.shapes import Box, Cylinder, Shape, Sphere
 from posewise.robots.kinematics.transforms import quat_to_matrix
 from posewise.robots.typing import FrameName
@@ -96,29 +95,14 @@ def inner_area(world: Config, name: FrameName) -> float:
     low, high = boxes[:, 0].min(0), boxes[:, 1].max(0)
     if not np.isfinite([low, high]).all():
         return np.inf
-    steps = (np.arange(COLUMNS) + 0.5) / COLUMNS
-    x, y = np.meshgrid(*(low[:2] + (high - low)[:2] * steps[:, None]).T)
-    above = np.full(x.size, high[2] + 1.0)
-    points = np.stack([x.ravel(), y.ravel(), above], -1)
-    heights = np.full(len(points), -np.inf)
-    for i in parts:
-        heights = np.maximum(heights, _heights(world, i, poses[i], points))
+    places = columns_of_box(low, high, COLUMNS)
+    bodies = [
+        (world.frames[i], quat_to_matrix(poses[i, 3:]), poses[i, :3]) for i in parts
+    ]
+    heights = vertical_spans(bodies, places).top.max(1, initial=-np.inf)
     covered = heights[np.isfinite(heights)]
     is_rim = covered > covered.max(initial=-np.inf) - RIM_HEIGHT
     columns = len(covered)
     if 2 * is_rim.sum() < columns:
         columns -= int(is_rim.sum())
-    return float(columns * np.prod((high - low)[:2]) / len(points))
-
-
-def _heights(
-    world: Config,
-    i: int,
-    pose: Float[np.ndarray, "7"],
-    points: Float[np.ndarray, "n 3"],
-) -> Float[np.ndarray, " n"]:
-    """Return the height of the first point of a frame below each point; -inf: none."""
-    R = quat_to_matrix(pose[3:])
-    down = np.broadcast_to(R.T @ [0.0, 0.0, -1.0], points.shape)
-    lines = intersect_lines(world.frames[i], (points - pose[:3]) @ R, down)
-    return points[:, 2] - lines[0].min(1, initial=np.inf)
+    return float(columns * np.prod((high - low)[:2]) / len(places))

@@ -33,7 +33,7 @@ for. More find easy placements from a later start, but delay hard ones."""
 JOINT_ITERATIONS = 200
 """Largest number of iterations of these starts [1]; more follow slow ways to the end,
 but delay hard placements."""
-INSERTIONS = 3
+INSERTIONS = 2
 """Number of insertions for each placement that is wanted. More find rarer placements,
 but take longer where there is none."""
 

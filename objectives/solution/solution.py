@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -19,6 +20,7 @@ from ..chain.contact_forces import ContactForce
 from ..chain.contact_paths import contact_forces_along_path
 from ..chain.modes import ModeSequence, build_modes
 from ..checks.clearances import start_within_margins
+from ..checks.doubts import solution_doubts
 from ..checks.failure_causes import hints_on_violated
 from ..checks.findings import certain_conflicts
 from ..checks.motion_time import needs_time
@@ -41,7 +43,7 @@ from ..report.colliding_pairs import (
     pairs_between_slices,
 )
 from ..report.deviations import deviation_lines, deviations_between_slices
-from ..terms.objective import OT, Objective, ObjectiveError
+from ..terms.objective import OT, Objective, ObjectiveError, select_slices
 from ..terms.objective_report import ObjectiveReport, format_table, report_objectives
 from ..trajectory.played_path import PlayedPath
 from ..trajectory.trajectory import Trajectory
@@ -154,7 +156,11 @@ class Solution:
         They are about `FS.gazeAt` of a target behind the camera, about feet of
         `FS.supportPolygon` at different heights, about coordinates at the end that are
         rounded by more than the tolerance, and, of feasible paths without
-        `KOMO.avoid_collisions`, about loose objects that overlap something.
+        `KOMO.avoid_collisions`, about loose objects that overlap something. Predicates
+        have theirs, at the end of their times: of an object that sticks out of its
+        container, that rests on a part as small as a knob, or that does not stay where
+        it is, which is tried in simulation, a tenth of a second for each object
+        (extra `mujoco`; without it, just objects in the air are told).
         """
         if self._record is None or self.status == Status.BAD_INPUT:
             return ()
@@ -168,7 +174,18 @@ class Solution:
             doubts += coarse_coordinates(self.world_at(-1), self.tolerance)
             if self._record.spec.avoidance is None:
                 doubts += overlap_doubts(modes, self.x)
+            doubts += self._doubts_of_constraints()
         return tuple(dict.fromkeys(doubts))
+
+    def _doubts_of_constraints(self) -> tuple[str, ...]:
+        """Return what is doubtful about constraints in the last slice of each."""
+        spec = self._require_record().spec
+        constraints: dict[int, list[object]] = {}
+        for added in spec.constraints:
+            slices = select_slices(added.times, spec.slices_per_phase, spec.T, "times")
+            constraints.setdefault(max(slices), []).append(added.constraint)
+        every = (solution_doubts(c, self.world_at(t)) for t, c in constraints.items())
+        return tuple(chain.from_iterable(every))
 
     def rank(self) -> tuple[float, float]:
         """Return the sort key of solutions, best first: violation, then cost."""

@@ -8,7 +8,8 @@ import numpy as np
 
 from posewise.features import Feature
 from posewise.objectives import OT
-from posewise.objectives.checks.doubts import solution_doubts
+from posewise.objectives.checks.doubts import doubts_of_rest, solution_doubts
+from posewise.objectives.checks.loose import loose_roots
 from posewise.objectives.clearance.avoidance import TOUCH_DEPTH
 from posewise.objectives.presets.preset import Preset
 from posewise.objectives.problem.builder import feature_label
@@ -58,7 +59,10 @@ def check_placements(problem: ProblemFile, file: Path) -> CommandResult:
         lines += map(str, [*checks, *predicates])
         if passed:
             statements = [timed.predicate for timed in problem.predicates]
-            lines += [f"! {doubt}" for doubt in solution_doubts(statements, world)]
+            loose = [name for name in loose_roots(problem.world) if name in poses]
+            doubts = solution_doubts(statements, world)
+            doubts += doubts_of_rest(statements, world, loose)
+            lines += [f"! {doubt}" for doubt in doubts]
         data.append({
             "passed": passed,
             "checks": [vars(check) for check in checks],
