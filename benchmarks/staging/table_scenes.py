@@ -86,9 +86,9 @@ def _table(count: int, rng: np.random.Generator) -> _Table:
     return _Table(C, settings, [add(name, name) for name in shared], half)
 
 
-def _looking(eye: np.ndarray, at: np.ndarray) -> np.ndarray:
+def _looking(eye: np.ndarray, target: np.ndarray) -> np.ndarray:
     """Return the pose of a camera that looks along its x axis, z upwards."""
-    x = (at - eye) / np.linalg.norm(at - eye)
+    x = (target - eye) / np.linalg.norm(target - eye)
     y = np.cross([0.0, 0, 1], x)
     y /= np.linalg.norm(y)
     R = np.stack([x, y, np.cross(x, y)], 1)
@@ -176,7 +176,7 @@ def by_predicates(count: int, seed: int) -> Problem:
 
 
 def counter(seed: int) -> Problem:
-    """A counter with a cupboard of two boards above it, and ten things to put away."""
+    """A counter with a cupboard of two boards above it, and ten objects to put away."""
     rng = np.random.default_rng(seed)
     u = rng.uniform
     C = pw.Config()

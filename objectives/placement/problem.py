@@ -127,7 +127,7 @@ def solve_placement(
     if not isinstance(C, Config):
         raise ObjectiveError(f"C is {type(C).__name__}, expected a Config.")
     limit = time_limit(check_max_time(max_time))
-    wanted = check_count(count, max_solutions)
+    count = check_count(count, max_solutions)
     distance, angle = check_separation(min_separation)
     world, names = free_movables(C, movable)
     constraints = check_constraints(constraints)
@@ -175,16 +175,16 @@ def solve_placement(
 
     with limit:
         search = PlacementSearch(
-            spec, settings, sampler, wanted, lambda found: len(distinct(found, ()))
+            spec, settings, sampler, count, lambda feasible: len(distinct(feasible, ()))
         )
-        found = search.run()
+        outcome = search.run()
     lacks: tuple[str, ...] = ()
-    if not any(s.feasible for s in found.solutions):
+    if not any(s.feasible for s in outcome.solutions):
         # What overlaps needs no room, but cannot be in a hollow that is filled.
         room = lacks_of_room(world, constraints, names) if collisions else ()
-        failure = (found.failure,) if found.failure else ()
+        failure = (outcome.failure,) if outcome.failure else ()
         lacks = (*impediments(constraints, world), *room) or failure
-    return distinct(found.solutions, lacks)
+    return distinct(outcome.solutions, lacks)
 
 
 class _AddedWitnesses(NamedTuple):

@@ -25,6 +25,7 @@ from ..solve.settings import SolveSettings
 from ..solve.solutions import with_compile_seconds
 from ..solve.stops import mark_stopped, stop_sentence
 from .insertion import Insertion
+from .partial_placement import PartialPlacement
 from .sampler import PlacementSampler
 
 JOINT_STARTS = 2
@@ -33,16 +34,16 @@ for. More find easy placements from a later start, but delay hard ones."""
 JOINT_ITERATIONS = 200
 """Largest number of iterations of these starts [1]; more follow slow ways to the end,
 but delay hard placements."""
-INSERTIONS = 2
+INSERTIONS_PER_SOLUTION = 2
 """Number of insertions for each placement that is wanted. More find rarer placements,
 but take longer where there is none."""
 
 
 class Found(NamedTuple):
-    """What a search has found."""
+    """Result of a search."""
 
     solutions: list[Solution]
-    """Of all starts and insertions."""
+    """Solutions of all starts and insertions."""
     failure: str
     """A sentence on what was not found; empty: something was."""
 
@@ -55,7 +56,7 @@ class PlacementSearch:
     """The problem, without choices."""
     settings: SolveSettings
     sampler: PlacementSampler
-    wanted: int | None
+    count: int | None
     """Number of distinct feasible solutions that are enough; None: all starts are
     solved."""
     count_distinct: Callable[[Sequence[Solution]], int]
@@ -66,18 +67,18 @@ class PlacementSearch:
         began = total_compile_seconds()
         starts = self.sampler(self.settings.seed, self.settings.starts)
         solutions: list[Solution] = []
-        if self._inserts and self.wanted and len(starts) > JOINT_STARTS:
+        if self._inserts and self.count and len(starts) > JOINT_STARTS:
             most = min(JOINT_ITERATIONS, int(self.settings.options.max_iterations))
             options = replace(self.settings.options, max_iterations=most)
             solutions = self._solve(starts[:JOINT_STARTS], 0, options)
             starts = starts[JOINT_STARTS:]
-        elif not self.wanted:
+        elif not self.count:
             solutions = self._solve(starts, 0, self.settings.options)
             starts = starts[:0]
         failure = ""
         if self._inserts and self._goes_on(solutions):
-            found = self._insert(solutions)
-            solutions, failure = solutions + found.solutions, found.failure
+            inserted = self._insert(solutions)
+            solutions, failure = solutions + inserted.solutions, inserted.failure
         while len(starts) and self._goes_on(solutions):
             more = self._solve(starts, len(solutions), self.settings.options)
             starts = starts[1 + more[-1].start - len(solutions) :]
@@ -99,7 +100,7 @@ class PlacementSearch:
         if any(s.status.is_stopped for s in solutions) or passed_deadline():
             return False
         feasible = [s for s in solutions if s.feasible]
-        return self.count_distinct(feasible) < (self.wanted or 1)
+        return self.count_distinct(feasible) < (self.count or 1)
 
     def _solve(
         self, starts: Float[np.ndarray, "n 1 nq"], number: int, options: Options
@@ -118,7 +119,7 @@ class PlacementSearch:
             starts = np.repeat(starts, 2, 0)
         spec = replace(self.spec, sampler=lambda seed, count: starts[:count])
         settings = replace(self.settings, starts=len(starts), options=options)
-        solutions = solve_starts(spec, settings, 1 if self.wanted else len(starts))
+        solutions = solve_starts(spec, settings, 1 if self.count else len(starts))
         return [replace(s, start=s.start + number) for s in solutions]
 
     def _insert(self, before: Sequence[Solution]) -> Found:
@@ -129,15 +130,13 @@ class PlacementSearch:
         """
         began = time.perf_counter()
         problems = make_problem_batch([self.spec], {})
-        insertion = Insertion(
-            self.sampler,
-            problems,
-            self.settings,
-            1 if self.wanted else None,
-            np.random.default_rng(self.settings.seed),
+        rng = np.random.default_rng(self.settings.seed)
+        scene = PartialPlacement(
+            self.sampler, problems, self.settings, 1 if self.count else None, rng
         )
+        insertion = Insertion(scene, self.settings, rng)
         solutions: list[Solution] = []
-        for _ in range(INSERTIONS * (self.wanted or 1)):
+        for _ in range(INSERTIONS_PER_SOLUTION * (self.count or 1)):
             end = insertion.end()
             if end is not None:
                 row = BatchResult(

@@ -56,9 +56,9 @@ def place(C: pw.Config, rows: list, **options) -> list[pw.Placement]:
 @pytest.mark.long
 def test_finds_what_joint_starts_do_not():
     C, rows = shelf()
-    (found,) = [p for p in place(C, rows) if p.feasible]
-    assert found.solution.start >= search.JOINT_STARTS
-    found.apply(C)
+    (placement,) = [p for p in place(C, rows) if p.feasible]
+    assert placement.solution.start >= search.JOINT_STARTS
+    placement.apply(C)
     x = [C.pose(name)[0] for name in NAMES]
     assert (np.diff(x) > (WIDTHS[1:] + WIDTHS[:-1]) / 2 - 1e-3).all()
     assert not C.collisions(margin=-1e-3)
