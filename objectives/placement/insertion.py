@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from posewise.robots.errors import first_few
-from posewise.solvers import Result, Status
+from posewise.solvers import Result
 from posewise.solvers.deadline import passed_deadline
 
 from ..solve.settings import SolveSettings
@@ -63,8 +63,8 @@ class Insertion:
     def end(self) -> Result | None:
         """Return the end of a solve with all objects, put in a few at a time.
 
-        None: an object found no place, or the time is over. The end need not meet all
-        constraints: some rows may count only when all objects are in.
+        None: an object found no place. The end need not meet all constraints: some rows
+        may count only when all objects are in.
         """
         sampler = self.scene.sampler
         n = len(sampler.names)
@@ -74,8 +74,7 @@ class Insertion:
         for _ in range(INSERTIONS_PER_OBJECT * n):
             group = self._next(placed, removals, group_size)
             end, inserted = self._insert(x, group, placed)
-            is_over = passed_deadline() or end.status == Status.INTERRUPTED
-            if is_over or self.is_hopeless:
+            if self.is_hopeless:
                 return None
             if inserted.all():
                 return end

@@ -15,7 +15,16 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from posewise.robots.typing import Array
-from posewise.solvers import EQ, SOS, BatchInputs, Options, Result, solve_multistart
+from posewise.solvers import (
+    EQ,
+    SOS,
+    BatchInputs,
+    Options,
+    Result,
+    Status,
+    solve_multistart,
+)
+from posewise.solvers.deadline import check_deadline
 
 from ..chain.groups import ChainData, FeatureGroup
 from ..solve.problem_batch import ProblemBatch
@@ -178,7 +187,11 @@ class PartialPlacement:
         placed: Bool[np.ndarray, " n"],
         options: Options,
     ) -> Result:
-        """Return the ends of solves with only those rows that count."""
+        """Return the ends of solves with only those rows that count.
+
+        Raises:
+            KeyboardInterrupt: if an interrupt or a deadline ended them.
+        """
         problem, settings = self.problem, self.settings
         data = _with_rows(problem.data(0), problem.chain.groups, counts)
         limits = np.array(data.limits)
@@ -202,6 +215,9 @@ class PartialPlacement:
             max_solutions=self.max_solutions,
             program_size=settings.starts,
         )
+        if (np.asarray(ends.status) == Status.INTERRUPTED).any():
+            check_deadline()
+            raise KeyboardInterrupt
         return jax.tree.map(np.asarray, ends)
 
 

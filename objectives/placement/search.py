@@ -64,32 +64,49 @@ class PlacementSearch:
 
     def run(self) -> Found:
         """Return the solutions of all starts and insertions that were tried."""
-        began = total_compile_seconds()
-        starts = self.sampler(self.settings.seed, self.settings.starts)
-        solutions: list[Solution] = []
-        if self._inserts and self.count and len(starts) > JOINT_STARTS:
-            most = min(JOINT_ITERATIONS, int(self.settings.options.max_iterations))
-            options = replace(self.settings.options, max_iterations=most)
-            solutions = self._solve(starts[:JOINT_STARTS], 0, options)
-            starts = starts[JOINT_STARTS:]
-        elif not self.count:
-            solutions = self._solve(starts, 0, self.settings.options)
-            starts = starts[:0]
-        failure = ""
-        if self._inserts and self._goes_on(solutions):
-            inserted = self._insert(solutions)
-            solutions, failure = solutions + inserted.solutions, inserted.failure
-        while len(starts) and self._goes_on(solutions):
-            more = self._solve(starts, len(solutions), self.settings.options)
-            starts = starts[1 + more[-1].start - len(solutions) :]
-            solutions += more
+        began, solutions, failure = total_compile_seconds(), list[Solution](), ""
+        try:
+            failure = self._search(solutions)
+        except KeyboardInterrupt:
+            if not solutions:
+                raise
+            solutions = self._stopped(solutions)
         if any(s.feasible for s in solutions):
             failure = ""
         elif passed_deadline() and not any(s.status.is_stopped for s in solutions):
             # Between two solves.
-            sentence = stop_sentence(len(solutions), self.settings.starts)
-            solutions, failure = mark_stopped(solutions, sentence), ""
+            solutions, failure = self._stopped(solutions), ""
         return Found(with_compile_seconds(solutions, began), failure)
+
+    def _search(self, solutions: list[Solution]) -> str:
+        """Append solutions until there are enough; return what was not found.
+
+        Raises:
+            KeyboardInterrupt: for an interrupt or a deadline between or in solves.
+        """
+        starts = self.sampler(self.settings.seed, self.settings.starts)
+        if self._inserts and self.count and len(starts) > JOINT_STARTS:
+            most = min(JOINT_ITERATIONS, int(self.settings.options.max_iterations))
+            options = replace(self.settings.options, max_iterations=most)
+            solutions += self._solve(starts[:JOINT_STARTS], 0, options)
+            starts = starts[JOINT_STARTS:]
+        elif not self.count:
+            solutions += self._solve(starts, 0, self.settings.options)
+            starts = starts[:0]
+        failure = ""
+        if self._inserts and self._goes_on(solutions):
+            failure = self._insert(solutions)
+        while len(starts) and self._goes_on(solutions):
+            more = self._solve(starts, len(solutions), self.settings.options)
+            starts = starts[1 + more[-1].start - len(solutions) :]
+            solutions += more
+        return failure
+
+    def _stopped(self, solutions: Sequence[Solution]) -> list[Solution]:
+        """Return solutions with what stopped the search."""
+        return mark_stopped(
+            solutions, stop_sentence(len(solutions), self.settings.starts)
+        )
 
     @property
     def _inserts(self) -> bool:
@@ -122,11 +139,11 @@ class PlacementSearch:
         solutions = solve_starts(spec, settings, 1 if self.count else len(starts))
         return [replace(s, start=s.start + number) for s in solutions]
 
-    def _insert(self, before: Sequence[Solution]) -> Found:
-        """Return the solutions of insertions, until there are enough.
+    def _insert(self, solutions: list[Solution]) -> str:
+        """Append the solutions of insertions until there are enough.
 
-        Args:
-            before: the solutions there are already.
+        Returns:
+            A sentence on what found no place.
         """
         began = time.perf_counter()
         problems = make_problem_batch([self.spec], {})
@@ -135,18 +152,16 @@ class PlacementSearch:
             self.sampler, problems, self.settings, 1 if self.count else None, rng
         )
         insertion = Insertion(scene, self.settings, rng)
-        solutions: list[Solution] = []
         for _ in range(INSERTIONS_PER_SOLUTION * (self.count or 1)):
             end = insertion.end()
             if end is not None:
                 row = BatchResult(
                     np.array([0]),
-                    np.array([len(before) + len(solutions)]),
+                    np.array([len(solutions)]),
                     np.array([time.perf_counter() - began]),
                     Result(*(a[None] for a in end)),
                 )
                 solutions += make_solutions(problems, row, self.settings.tolerance)
-            is_over = insertion.is_hopeless
-            if is_over or not self._goes_on([*before, *solutions]):
+            if insertion.is_hopeless or not self._goes_on(solutions):
                 break
-        return Found(solutions, insertion.failure(self.settings.starts))
+        return insertion.failure(self.settings.starts)

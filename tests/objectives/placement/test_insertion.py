@@ -5,7 +5,13 @@ import pytest
 
 import posewise as pw
 from posewise import FS, OT
-from posewise.objectives.placement import search
+from posewise.objectives.placement import problem, search
+from posewise.objectives.placement.movables import free_movables
+from posewise.objectives.placement.partial_placement import PartialPlacement
+from posewise.objectives.placement.sampler import PlacementSampler
+from posewise.objectives.placement.sampling import PlacementHints, default_region
+from posewise.objectives.solve.problem_batch import make_problem_batch
+from posewise.objectives.solve.settings import make_settings
 
 WIDTHS = np.array([0.05, 0.03, 0.06, 0.04])
 """Widths of the books, which are to stand in this order [m]."""
@@ -107,6 +113,43 @@ def test_says_what_found_no_place(added, parts):
     assert "conflict" not in best.message
     for part in ["Not found from 4 starts", *parts]:
         assert part in best.message
+
+
+def test_dependences_are_seen_from_samples():
+    """Rows depend on the movables that their features name, and on no other."""
+    C, rows = shelf()
+    world, names = free_movables(C, NAMES)
+    spec = problem._constrain(world, rows).spec
+    scene = PartialPlacement(
+        PlacementSampler(
+            world,
+            names,
+            default_region(world, names),
+            lambda *_: PlacementHints(),
+            {},
+            [],
+            [],
+        ),
+        make_problem_batch([spec], {}),
+        make_settings(spec, 1e-3, False, {}, starts=4),
+        1,
+        np.random.default_rng(0),
+    )
+    for objective, parts in zip(spec.objectives, scene.problem.locations, strict=True):
+        expected = np.isin(NAMES, objective.feature.frames)
+        seen = scene.depends[np.concatenate([p.positions.ravel() for p in parts])]
+        assert (seen.any(0) == expected).all(), objective.name
+
+
+def test_an_interrupt_keeps_what_was_found(monkeypatch):
+    C, rows = shelf()
+
+    def interrupt(self):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(search.Insertion, "end", interrupt)
+    placements = place(C, [*rows, BEYOND])
+    assert "Interrupted after 2 of 4 starts" in placements[0].message
 
 
 def test_ends_in_time():
