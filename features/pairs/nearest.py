@@ -342,4 +342,6 @@ def vmap_instances(
     if p.ndim == 2:
         return fn(types, R, p, params)
     params_axis = 0 if params["margin"].ndim > 1 else None
+    # A rule of derivatives takes no NumPy arrays that are mapped over, under `jit`.
+    params = {name: jnp.asarray(array) for name, array in params.items()}
     return jax.vmap(partial(fn, types), (0, 0, params_axis))(R, p, params)
