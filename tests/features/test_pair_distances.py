@@ -31,6 +31,8 @@ PAIRS_OF_ALL = [
     *(("union", "tool"), ("arm", "union"), ("union", "stone"), ("union", "floor")),
 ]  # fmt: skip
 KINDS = ["boxes", pytest.param("all", marks=pytest.mark.long)]
+DERIVED_KINDS = [pytest.param("boxes", marks=pytest.mark.slow), "all"]
+"""Kinds whose derivatives are tested: boxes are among all kinds, too."""
 
 
 def world(kind: str) -> pw.Config:
@@ -104,7 +106,7 @@ def test_values_are_those_of_single_pairs_and_of_another_algorithm(kind):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", ["boxes", "all"])
+@pytest.mark.parametrize("kind", DERIVED_KINDS)
 def test_derivatives_by_configurations_are_differences(kind):
     C, measure, q = case(kind)
     q = q[:8]
@@ -122,7 +124,7 @@ def test_derivatives_by_configurations_are_differences(kind):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", ["boxes", "all"])
+@pytest.mark.parametrize("kind", DERIVED_KINDS)
 def test_derivatives_of_contacts_and_jacobians_are_differences(kind):
     """Rates of points, normals and Jacobians are differences, as Hessians need them."""
     _, measure, q = case(kind)
@@ -161,7 +163,7 @@ def test_derivatives_are_those_of_the_feature_of_one_pair():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", ["boxes", "all"])
+@pytest.mark.parametrize("kind", DERIVED_KINDS)
 def test_derivatives_by_shapes_are_differences(kind):
     _, measure, q = case(kind)
     shapes = measure.shapes
@@ -280,7 +282,7 @@ def test_transformed_functions_have_the_same_values(fn):
     np.testing.assert_allclose(fn(measure, q), measure(q), atol=1e-13)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_sets_of_shapes_and_cutoffs_have_axes_of_their_own():
     C, measure, q = case("boxes")
     q, cutoffs, factors = q[:3], np.array([0.1, 0.3, np.inf]), np.array([0.5, 1.0, 2.0])
@@ -358,7 +360,7 @@ def test_a_world_without_joints_has_distances():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", ["boxes", "all"])
+@pytest.mark.parametrize("kind", DERIVED_KINDS)
 def test_touching_and_coincident_bodies_have_finite_derivatives(kind):
     """Centres that coincide, parallel faces, aligned axes and touching bodies."""
     C = pw.Config()
