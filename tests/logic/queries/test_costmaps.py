@@ -6,6 +6,7 @@ from helpers.predicate_scenes import at, built_once
 
 import posewise as pw
 from posewise import PosewiseError, logic
+from posewise.objectives.placement import search
 from posewise.objectives.problem.spec import initial_paths
 from posewise.robots.kinematics.transforms import quat_to_matrix
 
@@ -145,10 +146,10 @@ def test_placement_starts_where_it_is_told(monkeypatch):
         with pytest.raises(PosewiseError, match="starts"):
             solve(bad)
     paths = []
-    noted = lambda komo, seed, count, **_: (
-        paths.append(initial_paths(komo.spec, seed, count)) or []
+    noted = lambda spec, settings, count: (
+        paths.append(initial_paths(spec, settings.seed, settings.starts)) or []
     )
-    monkeypatch.setattr(pw.KOMO, "solve_all", noted)
+    monkeypatch.setattr(search, "solve_starts", noted)
     solve({"robot": poses})
     np.testing.assert_allclose(paths[0][:, 0], [C.pose("robot"), *poses])
 

@@ -137,8 +137,10 @@ def test_dependences_are_seen_from_samples():
     )
     for objective, parts in zip(spec.objectives, scene.problem.locations, strict=True):
         expected = np.isin(NAMES, objective.feature.frames)
-        seen = scene.depends[np.concatenate([p.positions.ravel() for p in parts])]
-        assert (seen.any(0) == expected).all(), objective.name
+        dependences = scene.depends[
+            np.concatenate([p.positions.ravel() for p in parts])
+        ]
+        assert (dependences.any(0) == expected).all(), objective.name
 
 
 def test_an_interrupt_keeps_what_was_found(monkeypatch):
