@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.compilation.compile_time import total_compile_seconds
-from posewise.solvers import Options, Result
+from posewise.solvers import Options, Result, Status
 from posewise.solvers.deadline import passed_deadline
 
 from ..problem.spec import ProblemSpec
@@ -31,7 +31,7 @@ from .sampler import PlacementSampler
 JOINT_STARTS = 2
 """Number of starts that are solved before objects are inserted, unless all are asked
 for. More find easy placements from a later start, but delay hard ones."""
-JOINT_ITERATIONS = 200
+JOINT_ITERATIONS = 60
 """Largest number of iterations of these starts [1]; more follow slow ways to the end,
 but delay hard placements."""
 INSERTIONS_PER_SOLUTION = 2
@@ -89,7 +89,11 @@ class PlacementSearch:
             most = min(JOINT_ITERATIONS, int(self.settings.options.max_iterations))
             options = replace(self.settings.options, max_iterations=most)
             solutions += self._solve(starts[:JOINT_STARTS], 0, options)
-            starts = starts[JOINT_STARTS:]
+            # Those that were given up are solved to their end if all else fails.
+            given_up = [
+                s.start for s in solutions if s.status is Status.ITERATION_LIMIT
+            ]
+            starts = np.concatenate([starts[given_up], starts[JOINT_STARTS:]])
         elif not self.count:
             solutions += self._solve(starts, 0, self.settings.options)
             starts = starts[:0]
