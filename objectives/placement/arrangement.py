@@ -233,9 +233,10 @@ class Arrangement:
     ) -> Float[np.ndarray, " n"]:
         """Return how many constraints admit an object at each pose."""
         votes = self.hints_of(self.stage, name).votes
-        return (
-            np.zeros(len(poses)) if votes is None else np.asarray(votes(poses), float)
-        )
+        if votes is None:
+            return np.zeros(len(poses))
+        # Among places that as many admit merit decides: packing needs the tightest.
+        return np.floor(np.asarray(votes(poses), float))
 
     @cached_property
     def _solids(self) -> dict[str, Solid]:
