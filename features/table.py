@@ -27,6 +27,7 @@ from . import (
     support_polygon,
 )
 from .feature import Feature
+from .pairs import collision_values
 from .pairs.nearest import PairFunction
 from .symbol import Symbol
 from .symbol_kinds import JointSymbol, PoseSymbol, WorldSymbol
@@ -355,10 +356,10 @@ class FS(Enum, metaclass=NamedMembers):
         separations.oppose_central, "opposeCentral", 6, ends=_FINGERS
     )
     accumulatedCollisions = _collision_symbol(
-        collisions.accumulated_collisions, dim=1, resolve=collisions.resolve_sum
+        collision_values.accumulated_collisions, dim=1, resolve=collisions.resolve_sum
     )
     collisionRows = _collision_symbol(
-        collisions.collision_rows, resolve=collisions.resolve_rows
+        collision_values.collision_rows, resolve=collisions.resolve_rows
     )
 
     totalForce = WorldSymbol(
