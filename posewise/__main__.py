@@ -246,12 +246,12 @@ def _add_bddl(commands: Any) -> None:
 
 
 def _add_moveit(command: Any) -> None:
-    for option, what in (
+    for option, help_text in (
         ("robot", "robot of a scene of MoveIt, e.g. a URDF"),
         ("request", "motion request of MoveIt"),
         ("srdf", "pairs of links that may touch, of that robot"),
     ):
-        command.add_argument(f"--{option}", type=Path, metavar="FILE", help=what)
+        command.add_argument(f"--{option}", type=Path, metavar="FILE", help=help_text)
 
 
 def _add_packages(command: Any) -> None:

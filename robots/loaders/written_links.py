@@ -107,7 +107,9 @@ def written_links(model: Model, writer: str) -> list[WrittenLink]:
         is_loose = joint is not None and joint.type in FREE_JOINTS
         steps: tuple[Step, ...] = ()
         if joint is not None and not is_loose:
-            steps = _steps(model, i, relations)
+            steps = _steps(
+                model, joint, relations[i], is_follower=relations[i].source != i
+            )
         links[i] = WrittenLink(
             frame,
             None if is_loose else frame.parent,
@@ -146,9 +148,19 @@ def _as_fixed(
     return frame if is_moving else replace(frame, joint=None)
 
 
+def _joint_of(frame: Frame) -> Joint:
+    """Return the joint of a frame that has one.
+
+    Raises:
+        ConfigError: for a frame without, which is to move another joint.
+    """
+    if frame.joint is None:
+        raise ConfigError(f"{frame.name!r} has no joint that another one could mimic.")
+    return frame.joint
+
+
 def _source_value(model: Model, source: int) -> np.ndarray:
-    joint = model.frames[source].joint
-    assert joint is not None
+    joint = _joint_of(model.frames[source])
     q = model.q.get(source, joint.q)
     return neutral_value(joint.type) if q is None else np.asarray(q, float)
 
@@ -164,13 +176,10 @@ def _motion(model: Model, i: int, relations: dict[int, MimicRelation]) -> np.nda
 
 
 def _steps(
-    model: Model, i: int, relations: dict[int, MimicRelation]
+    model: Model, joint: Joint, relation: MimicRelation, *, is_follower: bool
 ) -> tuple[Step, ...]:
     """Return the motions of a joint along and about axes of the link at the state."""
-    joint, relation = model.frames[i].joint, relations[i]
-    assert joint is not None
-    leader = model.frames[relation.source].joint
-    assert leader is not None
+    leader = _joint_of(model.frames[relation.source])
     q = motion_value(joint.type, _source_value(model, relation.source), relation)
     moves: list[tuple[int, np.ndarray, bool]] = []
     ball = IDENTITY
@@ -190,7 +199,7 @@ def _steps(
         if joint.limits is not None:
             limits = np.sort(relation.scale * joint.limits[:, k])
         followed = None
-        if relation.source != i:
+        if is_follower:
             offset = relation.scale * relation.offset
             followed = (_step_name(leader, k), relation.multiplier, offset)
         steps.append(

@@ -7,7 +7,7 @@ them, and nested entities let a short file expand without bound ("billion laughs
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
@@ -51,6 +51,25 @@ class XmlElement(ET.Element):
         shown_name = f" name={name!r}" if name is not None else ""
         return LoadError(
             f"{self.file}, line {self.line}, <{self.tag}{shown_name}>: {problem}"
+        )
+
+    def shape(self, tags: Collection[str]) -> "XmlElement":
+        """Return the shape in the <geometry> of a collision or visual.
+
+        Args:
+            tags: of shapes that are known.
+
+        Raises:
+            LoadError: when there is none.
+        """
+        geometry = self.find("geometry")
+        kinds = [] if geometry is None else list(geometry)
+        for kind in kinds:
+            if kind.tag in tags:
+                return kind
+        raise (kinds[0] if kinds else self).error(
+            f"{'this shape is unknown' if kinds else 'has no shape'}; expected"
+            f" <geometry> with one of {', '.join(tags)} in it."
         )
 
     def required(self, name: str) -> str:

@@ -106,14 +106,7 @@ def _read_shape(
     Raises:
         LoadError: When there is no usable shape.
     """
-    geometry = element.find("geometry")
-    kinds = [] if geometry is None else list(geometry)
-    kind = next((k for k in kinds if k.tag in SHAPE_TAGS), None)
-    if kind is None:
-        raise (kinds[0] if kinds else element).error(
-            f"{'this shape is unknown' if kinds else 'has no shape'}; expected"
-            f" <geometry> with one of {', '.join(SHAPE_TAGS)} in it."
-        )
+    kind = element.shape(SHAPE_TAGS)
     if kind.tag == "mesh":
         if kind.find("submesh") is not None:
             raise kind.error("a part of a mesh cannot be used; make it a file.")

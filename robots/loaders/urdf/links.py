@@ -145,14 +145,7 @@ def _read_shape(element: XmlElement, meshes: MeshLocator) -> Shape | str:
     Raises:
         LoadError: When there is no usable shape.
     """
-    geometry = element.find("geometry")
-    kinds = [] if geometry is None else list(geometry)
-    kind = next((k for k in kinds if k.tag in SHAPE_TAGS), None)
-    if kind is None:
-        raise (kinds[0] if kinds else element).error(
-            f"{'this shape is unknown' if kinds else 'has no shape'}; expected"
-            f" <geometry> with one of {', '.join(SHAPE_TAGS)} in it."
-        )
+    kind = element.shape(SHAPE_TAGS)
     if kind.tag == "mesh":
         scale, name = _read_scale(kind), kind.required("filename")
         path = meshes.find(name)

@@ -183,25 +183,30 @@ class _StageReader:
         if holder is None or holder.joint is None:
             origin = np.asarray(pose_multiply(pose_inverse(base_pose), pose))
             return self._append(path, replace(frame, origin=origin))
-        return self._append(path, self._jointed(frame, holder, base_pose, pose))
+        jointed = self._jointed(frame, holder, holder.joint, base_pose, pose)
+        return self._append(path, jointed)
 
     def _jointed(
-        self, frame: Frame, holder: ReadJoint, base_pose: np.ndarray, pose: np.ndarray
+        self,
+        frame: Frame,
+        holder: ReadJoint,
+        joint: Joint,
+        base_pose: np.ndarray,
+        pose: np.ndarray,
     ) -> Frame:
         """Return a frame with its joint, or below one that is elsewhere."""
-        assert holder.joint is not None
         at_parent = np.asarray(pose_multiply(pose_inverse(base_pose), holder.at_parent))
         at_child = np.asarray(pose_multiply(pose_inverse(pose), holder.at_child))
         back = pose_inverse(at_child)
-        is_near = holder.joint.type == "prismatic" or np.abs(at_child[:3]).max() < 1e-9
-        if is_near and holder.joint.dim == 1:
+        is_near = joint.type == "prismatic" or np.abs(at_child[:3]).max() < 1e-9
+        if is_near and joint.dim == 1:
             origin = np.asarray(pose_multiply(at_parent, back))
-            joint = moved_axis(holder.joint, at_child)
-            return replace(frame, origin=origin, joint=joint)
-        name = f"{frame.name}/{holder.joint.name}"
+            moved = moved_axis(joint, at_child)
+            return replace(frame, origin=origin, joint=moved)
+        name = f"{frame.name}/{joint.name}"
         if is_near and np.abs(back[4:]).max() < 1e-9:
-            return replace(frame, origin=at_parent, joint=holder.joint)
-        self.frames.append(Frame(name, frame.parent, at_parent, holder.joint))
+            return replace(frame, origin=at_parent, joint=joint)
+        self.frames.append(Frame(name, frame.parent, at_parent, joint))
         return replace(frame, parent=len(self.frames) - 1, origin=back)
 
     def _append(self, path: Any, frame: Frame) -> int:
@@ -251,10 +256,9 @@ class _StageReader:
     def _add_shapes(self) -> None:
         """Add the shapes below each prim that is a frame, and their friction."""
         for prim in self.prims:
-            if not prim.IsA(self.pxr.UsdGeom.Gprim):
-                continue
             head = self.head(prim)
-            assert head is not None
+            if head is None or not prim.IsA(self.pxr.UsdGeom.Gprim):
+                continue
             i = self.index[head.GetPath()]
             pose = pose_inverse(self.transforms.pose(head))
             R, transform = quat_to_matrix(pose[3:]), self.transforms.affine(prim)
