@@ -20,7 +20,6 @@ from posewise.robots.errors import first_few
 from posewise.solvers import Result
 from posewise.solvers.deadline import passed_deadline
 
-from ..solve.settings import SolveSettings
 from .partial_placement import PartialPlacement
 from .sampling import sample_placements
 
@@ -36,15 +35,6 @@ itself, to tell why. More take longer after a failure."""
 MAX_LONE_FAILURES = 3
 """Number of times that an object may find no place though nothing is in its way, before
 the search is given up. More take longer where there is no placement."""
-ORDER_NOISE = 0.3
-"""Standard deviation of the random part of priorities, in rows [1]. More try more
-orders, but separate what belongs together."""
-LONE_ROW_WEIGHT = 0.1
-"""Priority of a row about an object alone, relative to one about it and others that are
-in [1]. A larger one begins with what is stated most closely in the world."""
-REMOVAL_WEIGHT = 0.2
-"""Priority for each time that an object was taken out, in rows [1]. A larger one puts
-what is hard to place in earlier."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,78 +43,61 @@ class Insertion:
 
     scene: PartialPlacement
     """The movables, of which some are in and the others wait."""
-    settings: SolveSettings
-    rng: np.random.Generator
     _failures: Counter[int] = field(default_factory=Counter)
     """Number of times that each object found no place."""
     _in_the_way: dict[int, tuple[int, ...]] = field(default_factory=dict)
     """Objects that were in the way of each object when it last found no place."""
 
     def end(self) -> Result | None:
-        """Return the end of a solve with all objects, put in a few at a time.
+        """Return the end of a solve with all objects, put in one by one.
 
         None: an object found no place. The end need not meet all constraints: some rows
         may count only when all objects are in.
         """
         sampler = self.scene.sampler
         n = len(sampler.names)
-        placed, removals = np.zeros(n, bool), np.zeros(n)
-        x = self.scene.waiting(sampler.world.q[None], np.ones(n, bool))
-        group_size = 2
+        placed = np.zeros(n, bool)
+        x = self.scene.waiting(sampler.world.q[None], ~placed)
         for _ in range(INSERTIONS_PER_OBJECT * n):
-            group = self._next(placed, removals, group_size)
-            end, inserted = self._insert(x, group, placed)
-            if self.is_hopeless:
-                return None
-            if inserted.all():
+            end, placed = self._insert(x, self._next(placed), placed)
+            if placed.all():
                 return end
-            # More at a time are faster while there is room.
-            is_easy = inserted.sum() == placed.sum() + len(group)
-            group_size = 2 * len(group) if is_easy else max(len(group) // 2, 1)
-            removals[placed & ~inserted] += 1
-            x, placed = self.scene.waiting(end.x, ~inserted), inserted
+            if self.is_hopeless:
+                break
+            x = self.scene.waiting(end.x, ~placed)
         return None
 
     def _insert(
-        self,
-        x: Float[np.ndarray, "1 nq"],
-        group: Sequence[int],
-        placed: Bool[np.ndarray, " n"],
+        self, x: Float[np.ndarray, "1 nq"], k: int, placed: Bool[np.ndarray, " n"]
     ) -> tuple[Result, Bool[np.ndarray, " n"]]:
-        """Put objects in; return the end of the solve, and which objects are in then.
+        """Put an object in; return the end of the solve, and which objects are in then.
 
-        Several objects are in together, or none of them. For a single one others are
-        taken out if they are in its way.
+        Others are taken out if they are in its way.
 
         Args:
             x: placement of the others.
-            group: indices of the objects.
+            k: index of the object.
             placed: which others are in.
         """
         together = placed.copy()
-        together[list(group)] = True
-        starts = self._candidates(x, group)
-        end = self.scene.best_end(starts[:1], together)
-        if end.violation <= self.settings.tolerance:
-            return end, together
-        if len(group) > 1:
-            return end._replace(x=x), placed
-        end = self.scene.best_end(starts[1:], together)
-        if end.violation <= self.settings.tolerance:
-            return end, together
+        together[k] = True
+        starts = self._candidates(x, [k])
+        # The first one is mostly enough, and more would be solved beside it.
+        for some in (starts[:1], starts[1:]):
+            end = self.scene.best_end(some, together)
+            if end.violation <= self.scene.settings.tolerance:
+                return end, together
         in_the_way = self.scene.involved(end, together) & placed
-        self._in_the_way[group[0]] = tuple(np.flatnonzero(in_the_way).tolist())
-        fewer = together & ~in_the_way
+        self._in_the_way[k] = tuple(np.flatnonzero(in_the_way).tolist())
         if not in_the_way.any():
-            self._failures[group[0]] += 1
+            self._failures[k] += 1
             return end._replace(x=x), placed
-        alone = self.scene.waiting(end.x, in_the_way)
-        starts = np.concatenate(
-            [alone[None], self.scene.waiting(starts[1:], in_the_way)]
-        )
-        end = self.scene.best_end(starts, fewer)
-        is_in = end.violation <= self.settings.tolerance
-        self._failures[group[0]] += not is_in
+        without = self.scene.waiting(end.x, in_the_way)
+        others = self.scene.waiting(starts[1:], in_the_way)
+        fewer = together & ~in_the_way
+        end = self.scene.best_end(np.concatenate([without[None], others]), fewer)
+        is_in = end.violation <= self.scene.settings.tolerance
+        self._failures[k] += not is_in
         return end, fewer if is_in else placed & ~in_the_way
 
     @property
@@ -173,33 +146,20 @@ class Insertion:
         x = self.scene.waiting(sampler.world.q[None], np.ones(n, bool))
         placed = np.isin(np.arange(n), chosen)
         end = self.scene.best_end(self._candidates(x, chosen), placed)
-        if end.violation <= self.settings.tolerance:
+        if end.violation <= self.scene.settings.tolerance:
             return ""
         return first_few(self.scene.violated_objectives(end, placed))
 
-    def _next(
-        self,
-        placed: Bool[np.ndarray, " n"],
-        removals: Float[np.ndarray, " n"],
-        count: int,
-    ) -> list[int]:
-        """Return the most constrained objects: with most rows about what is in.
+    def _next(self, placed: Bool[np.ndarray, " n"]) -> int:
+        """Return the object with most rows about it and those that are in.
 
-        Each of them counts as in for the next one, so that chains stay together.
+        So chains are put in one after the other. Equals take turns at random.
         """
-        together, chosen = placed.copy(), list[int]()
-        while len(chosen) < count and not together.all():
-            waiting = np.flatnonzero(~together)
-            scores = REMOVAL_WEIGHT * removals[waiting]
-            scores += ORDER_NOISE * self.rng.normal(size=len(waiting))
-            others = self.scene.depends[:, ~together].sum(1)
-            for i, k in enumerate(waiting):
-                is_about = self.scene.depends[:, k] & (others == 1)
-                has_partner = self.scene.depends[is_about][:, together].any(1)
-                scores[i] += np.where(has_partner, 1.0, LONE_ROW_WEIGHT).sum()
-            chosen.append(int(waiting[np.argmax(scores)]))
-            together[chosen[-1]] = True
-        return chosen
+        waiting = self.scene.rng.permutation(np.flatnonzero(~placed))
+        depends = self.scene.depends
+        is_last = depends[:, ~placed].sum(1) == 1
+        rows = (depends[:, waiting] & is_last[:, None]).sum(0)
+        return int(waiting[np.argmax(rows)])
 
     def _candidates(
         self, x: Float[np.ndarray, "1 nq"], group: Sequence[int]
@@ -212,6 +172,6 @@ class Insertion:
         hints = {name: sampler.hints_of(stage, name) for name in names}
         # One of them is the present state.
         drawn = sample_placements(
-            stage, names, sampler.region, CANDIDATES + 1, self.rng, hints
+            stage, names, sampler.region, CANDIDATES + 1, self.scene.rng, hints
         )
         return drawn[(drawn != x).any((1, 2))]

@@ -1,11 +1,9 @@
 """Placements of some of the movables: the others wait far away and do not count.
 
-They are solved by the program of the whole problem: rows that do not count have the
-scale 0. So a row counts if all objects on which it depends are placed, which is seen
-from samples.
+They are solved by the program of the whole problem, see `select_rows`. A row counts if
+all objects on which it depends are placed, which is seen from samples.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -26,7 +24,7 @@ from posewise.solvers import (
 )
 from posewise.solvers.deadline import check_deadline
 
-from ..chain.groups import ChainData, FeatureGroup
+from ..chain.row_selection import row_types, select_rows
 from ..solve.problem_batch import ProblemBatch
 from ..solve.settings import SolveSettings
 from .sampler import PlacementSampler
@@ -57,6 +55,7 @@ class PartialPlacement:
     max_solutions: int | None
     """Number of feasible ends that are wanted; see `solve_multistart`."""
     rng: np.random.Generator
+    """Source of randomness."""
 
     def best_end(
         self, starts: Float[np.ndarray, "k 1 nq"], placed: Bool[np.ndarray, " n"]
@@ -136,10 +135,7 @@ class PartialPlacement:
     @cached_property
     def _types(self) -> np.ndarray:
         """Type of each row."""
-        pairs = zip(
-            self.problem.data(0).batches, self.problem.chain.groups, strict=True
-        )
-        return np.concatenate([np.repeat(b.types, g.num_rows) for b, g in pairs])
+        return row_types(self.problem.chain, self.problem.data(0))
 
     @cached_property
     def depends(self) -> Bool[np.ndarray, "rows n"]:
@@ -193,7 +189,7 @@ class PartialPlacement:
             KeyboardInterrupt: if an interrupt or a deadline ended them.
         """
         problem, settings = self.problem, self.settings
-        data = _with_rows(problem.data(0), problem.chain.groups, counts)
+        data = select_rows(problem.chain, problem.data(0), counts)
         limits = np.array(data.limits)
         for k in np.flatnonzero(~placed):
             limits[..., self._columns[k]] = [[[-np.inf]], [[np.inf]]]
@@ -219,27 +215,3 @@ class PartialPlacement:
             check_deadline()
             raise KeyboardInterrupt
         return jax.tree.map(np.asarray, ends)
-
-
-def _with_rows(
-    data: ChainData, groups: Sequence[FeatureGroup], counts: Bool[np.ndarray, " rows"]
-) -> ChainData:
-    """Return the data with scale 0 for rows that do not count."""
-    batches, first = [], 0
-    for batch, group in zip(data.batches, groups, strict=True):
-        size = group.capacity * group.num_rows
-        mask = counts[first : first + size].reshape(group.capacity, group.num_rows)
-        first += size
-        params = batch.params
-        if group.symbol.vector_form:
-            # Their scale is in the directions, too.
-            params = {k: _masked(params[k], mask) for k in params}
-        scale = _masked(batch.scale, mask)
-        batches.append(batch._replace(scale=scale, params=params))
-    return data._replace(batches=tuple(batches))
-
-
-def _masked(array: Array, mask: Bool[np.ndarray, "n rows"]) -> np.ndarray:
-    """Return an array (n, rows, ...) with zeros in some rows."""
-    masked: np.ndarray = np.asarray(array)
-    return masked * mask.reshape(*mask.shape, *(1,) * (masked.ndim - 2))

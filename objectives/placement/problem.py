@@ -25,7 +25,7 @@ from ..komo import KOMO
 from ..problem.objective_builder import feature_label
 from ..solution.solution import Solution
 from ..solve.alternatives import resolve_alternatives
-from ..solve.settings import make_settings
+from ..solve.settings import AUGMENTED_LAGRANGIAN, make_settings
 from ..solve.stops import check_max_time
 from ..terms.interval import SupportsObjectives
 from ..terms.objective import OT, ObjectiveError
@@ -113,7 +113,8 @@ def solve_placement(
         max_time: see `KOMO.solve`. It also counts while starts are arranged and
             improved, which ends with it.
         max_solutions: old name of `count`.
-        **options: `progress`, see `KOMO.solve`; fields of `posewise.solvers.Options`.
+        **options: `progress` and `method`, see `KOMO.solve`; fields of
+            `posewise.solvers.Options`.
 
     Returns:
         Distinct solutions: feasible ones by cost, then infeasible ones by violation,
@@ -152,9 +153,16 @@ def solve_placement(
         added.improve_witnesses,
     )
     progress = options.pop("progress", True)
+    method = options.pop("method", AUGMENTED_LAGRANGIAN)
     spec = replace(resolve_alternatives(komo.spec)[0], sampler=sampler)
     settings = make_settings(
-        spec, tolerance, progress, options, seed=seed, starts=start_count
+        spec,
+        tolerance,
+        progress,
+        options,
+        method=method,
+        seed=seed,
+        starts=start_count,
     )
     place = partial(
         make_placement,

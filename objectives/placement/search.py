@@ -108,13 +108,15 @@ class PlacementSearch:
 
     def _stopped(self, solutions: Sequence[Solution]) -> list[Solution]:
         """Return solutions with what stopped the search."""
-        return mark_stopped(
-            solutions, stop_sentence(len(solutions), self.settings.starts)
-        )
+        count = self.settings.starts
+        # Insertions are no starts, and what was given up may be tried twice.
+        ended = min(len(solutions), count)
+        return mark_stopped(solutions, stop_sentence(ended, count))
 
     @property
     def _inserts(self) -> bool:
-        return len(self.sampler.names) > 1
+        """Whether insertion is tried: it takes several objects, and Newton steps."""
+        return len(self.sampler.names) > 1 and self.settings.uses_newton_steps
 
     def _goes_on(self, solutions: Sequence[Solution]) -> bool:
         """Return whether there are fewer solutions than wanted, and time for more."""
@@ -151,11 +153,14 @@ class PlacementSearch:
         """
         began = time.perf_counter()
         problems = make_problem_batch([self.spec], {})
-        rng = np.random.default_rng(self.settings.seed)
         scene = PartialPlacement(
-            self.sampler, problems, self.settings, 1 if self.count else None, rng
+            self.sampler,
+            problems,
+            self.settings,
+            1 if self.count else None,
+            np.random.default_rng(self.settings.seed),
         )
-        insertion = Insertion(scene, self.settings, rng)
+        insertion = Insertion(scene)
         for _ in range(INSERTIONS_PER_SOLUTION * (self.count or 1)):
             end = insertion.end()
             if end is not None:

@@ -31,6 +31,7 @@ SolveMethod: TypeAlias = "Literal['augmented_lagrangian'] | GradientTransformati
 
 
 class PlacementOptions(SolverOptions, total=False):
-    """Keywords that `solve_placement` passes on to `KOMO.solve_all`."""
+    """Keywords that `solve_placement` takes as `KOMO.solve` does."""
 
     progress: ProgressLike
+    method: SolveMethod
