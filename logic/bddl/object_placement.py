@@ -9,6 +9,7 @@ from jaxtyping import Float
 from posewise.objectives.placement import solve_placement
 from posewise.objectives.solve.stops import pass_on_stop
 from posewise.robots.config import Config
+from posewise.robots.config.posed_frames import posed_frames
 from posewise.robots.contact.gjk_numpy import min_distance
 from posewise.robots.contact.proximity import nearest_contacts
 from posewise.robots.kinematics.transforms import pose_inverse, pose_multiply
@@ -18,7 +19,7 @@ from ..exact.contact import CONTACT_TOLERANCE
 from ..formulas.predicate import Predicate
 from ..planning.dnf_search import object_names
 from .aabb_queries import AxisAlignedBoxes, world_boxes
-from .placement_candidates import PlacementCandidates, posed_frames, solid_frames
+from .placement_candidates import PlacementCandidates, solid_frames
 
 NO_LITERALS: Mapping[str, Sequence[Predicate]] = MappingProxyType({})
 

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from posewise.robots.config import Config
+from posewise.robots.config.posed_frames import posed_frames
 from posewise.robots.contact.gjk_numpy import PosedFrame
 from posewise.robots.contact.pose_batches import distances_at_poses
 from posewise.robots.kinematics.transforms import (
@@ -64,12 +65,6 @@ def solid_frames(C: Config, names: Iterable[str]) -> list[int]:
     """Return the indices of frames with collision shapes of objects."""
     frames = (i for name in names for i in find_object(C, name).frames)
     return [i for i in frames if has_collision_shape(C, i)]
-
-
-def posed_frames(C: Config, frames: Sequence[int]) -> list[PosedFrame]:
-    """Return frames with their present poses."""
-    poses = C.forward_pass().frames
-    return [(C.frames[i], poses.R[i], poses.p[i]) for i in frames]
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.robots.config import Config
+from posewise.robots.config.posed_frames import posed_frames
 from posewise.robots.contact.bounding_boxes import body_boxes
 from posewise.robots.contact.gjk_numpy import PosedFrame, min_distance
 from posewise.robots.contact.verticals import (
@@ -55,7 +56,7 @@ def describe_floating(C: Config, name: FrameName) -> str:
     solid = [i for i, f in frames if any(g.collision for g in f.geometries)]
     upper = [i for i in solid if C.frames[i].name in own_frames]
     lower = [i for i in solid if C.frames[i].name not in own_frames]
-    boxes = [_part_boxes(body) for body in _posed(C, upper)]
+    boxes = [_part_boxes(body) for body in posed_frames(C, upper)]
     if not boxes:
         return ""
     low, high = (np.concatenate(ends) for ends in zip(*boxes, strict=True))
@@ -65,9 +66,11 @@ def describe_floating(C: Config, name: FrameName) -> str:
     # The middles of parts besides, so that thin legs are not between columns.
     grid = columns_of_box(low.min(0), high.max(0), COLUMNS)
     places = np.concatenate([grid, (low + high)[:, :2] / 2])
-    object_spans = vertical_spans(_posed(C, upper), places)
-    below = vertical_spans(_posed(C, near), places)
-    if _is_held(_posed(C, upper), _posed(C, near)) or _is_carried(object_spans, below):
+    object_spans = vertical_spans(posed_frames(C, upper), places)
+    below = vertical_spans(posed_frames(C, near), places)
+    if _is_held(posed_frames(C, upper), posed_frames(C, near)) or _is_carried(
+        object_spans, below
+    ):
         return ""
     gaps = object_spans.bottom.min(1)[:, None] - below.top
     gaps = np.where((gaps >= 0) & np.isfinite(gaps), gaps, np.inf)
@@ -100,11 +103,6 @@ def _is_held(upper: list[PosedFrame], lower: list[PosedFrame]) -> bool:
     return any(-a @ b >= MIN_OPPOSITION for a, b in combinations(normals, 2))
 
 
-def _posed(C: Config, frames: Iterable[int]) -> list[PosedFrame]:
-    poses = C.forward_pass().frames
-    return [(C.frames[i], poses.R[i], poses.p[i]) for i in frames]
-
-
 def _part_boxes(
     body: PosedFrame,
 ) -> tuple[Float[np.ndarray, "parts 3"], Float[np.ndarray, "parts 3"]]:
@@ -116,7 +114,7 @@ def _overlaps(
     C: Config, i: int, low: Float[np.ndarray, "3"], high: Float[np.ndarray, "3"]
 ) -> bool:
     """Return whether a frame may touch what is in a box, or be below it."""
-    lower, upper = _part_boxes(_posed(C, [i])[0])
+    lower, upper = _part_boxes(posed_frames(C, [i])[0])
     low, high = low - MAX_CARRIED_GAP, high + MAX_CARRIED_GAP
     beside = (lower.min(0)[:2] > high[:2]) | (upper.max(0)[:2] < low[:2])
     return bool(not beside.any() and lower.min(0)[2] <= high[2])

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.features import Feature
+from posewise.robots.config import Config
 from posewise.robots.errors import unknown_name
 from posewise.robots.kinematics.transforms import quat_normalize
 from posewise.robots.typing import FrameName
@@ -15,6 +16,12 @@ from posewise.robots.validation import float_array, integer, number, require_fin
 
 from ..terms.objective import ObjectiveError
 from .sampling import SamplingBox
+
+
+def check_world(C: object) -> None:
+    """Refuse what is no world."""
+    if not isinstance(C, Config):
+        raise ObjectiveError(f"C is {type(C).__name__}, expected a Config.")
 
 
 def check_starts(

@@ -36,6 +36,7 @@ from .arguments import (
     check_region,
     check_separation,
     check_starts,
+    check_world,
 )
 from .hints import (
     Witnesses,
@@ -51,6 +52,7 @@ from .room import lacks_of_room
 from .sampler import ImproveStarts, PlacementSampler
 from .sampling import PlacementHints, SamplingBox, default_region, with_ancestors
 from .search import PlacementSearch
+from .settling import supports_of_objects
 from .units import movables_in_millimetres
 
 PlacementConstraint: TypeAlias = SupportsObjectives | tuple[Feature, OT]
@@ -85,9 +87,12 @@ def solve_placement(
     movables on a stable face, two turn them from their present orientation about the
     vertical only, and the others have random orientations. Movables whose hints
     overlap, or depend on each other, are arranged without overlap in the first starts,
-    eight at most. Where starts of several movables fail, these are inserted one by one
-    or a few at a time, the most constrained first, and taken out again if they are in
-    the way of another one; with a `count` this is done after two starts.
+    eight at most. Where starts of several movables fail, these are inserted one by one,
+    the most constrained first, and taken out again if they are in the way of another
+    one; with a `count` this is done after two starts.
+
+    Objects that predicates want on something are turned onto a face, and moved until
+    what they carry and they stand above it, where constraints and costs let them.
 
     Args:
         C: the world, which is not changed.
@@ -125,8 +130,7 @@ def solve_placement(
         ConfigError: for unknown frames.
         ObjectiveError: for anything else that does not fit.
     """
-    if not isinstance(C, Config):
-        raise ObjectiveError(f"C is {type(C).__name__}, expected a Config.")
+    check_world(C)
     limit = time_limit(check_max_time(max_time))
     count = check_count(count, max_solutions)
     distance, angle = check_separation(min_separation)
@@ -143,24 +147,16 @@ def solve_placement(
     komo = _constrain(world, constraints)
     if collisions:
         _avoid_collisions(komo, names)
-    sampler = PlacementSampler(
-        world,
-        names,
-        corners,
-        partial(_hints, constraints),
-        poses,
-        added.improve_poses,
-        added.improve_witnesses,
-    )
-    progress = options.pop("progress", True)
-    method = options.pop("method", AUGMENTED_LAGRANGIAN)
+    hints = partial(_hints, constraints)
+    improve = added.improve_poses, added.improve_witnesses
+    sampler = PlacementSampler(world, names, corners, hints, poses, *improve)
     spec = replace(resolve_alternatives(komo.spec)[0], sampler=sampler)
     settings = make_settings(
         spec,
         tolerance,
-        progress,
+        options.pop("progress", True),
         options,
-        method=method,
+        method=options.pop("method", AUGMENTED_LAGRANGIAN),
         seed=seed,
         starts=start_count,
     )
@@ -183,16 +179,35 @@ def solve_placement(
 
     with limit:
         search = PlacementSearch(
-            spec, settings, sampler, count, lambda feasible: len(distinct(feasible, ()))
+            spec,
+            settings,
+            sampler,
+            count,
+            supports_of_objects(constraints, world, names),
+            lambda feasible: len(distinct(feasible, ())),
         )
         outcome = search.run()
-    lacks: tuple[str, ...] = ()
-    if not any(s.feasible for s in outcome.solutions):
-        # What overlaps needs no room, but cannot be in a hollow that is filled.
-        room = lacks_of_room(world, constraints, names) if collisions else ()
-        failure = (outcome.failure,) if outcome.failure else ()
-        lacks = (*impediments(constraints, world), *room) or failure
-    return distinct(outcome.solutions, lacks)
+    if any(s.feasible for s in outcome.solutions):
+        return distinct(outcome.solutions, ())
+    lacks = _lacks(world, constraints, names if collisions else ())
+    return distinct(outcome.solutions, lacks or tuple(filter(None, [outcome.failure])))
+
+
+def _lacks(
+    world: Config,
+    constraints: Sequence[PlacementConstraint],
+    solid: Sequence[FrameName],
+) -> tuple[str, ...]:
+    """Return what is known to hardly let constraints hold.
+
+    Args:
+        world: in which the movables are on free joints.
+        constraints: on them.
+        solid: movables that may not overlap anything.
+    """
+    # What overlaps needs no room, but cannot be in a hollow that is filled.
+    room = lacks_of_room(world, constraints, solid) if solid else ()
+    return (*impediments(constraints, world), *room)
 
 
 class _AddedWitnesses(NamedTuple):

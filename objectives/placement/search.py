@@ -5,7 +5,7 @@ other's way, insertion finds what hundreds of starts do not.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.compilation.compile_time import total_compile_seconds
+from posewise.robots.typing import FrameName
 from posewise.solvers import Options, Result, Status
 from posewise.solvers.deadline import passed_deadline
 
@@ -27,6 +28,7 @@ from ..solve.stops import mark_stopped, stop_sentence
 from .insertion import Insertion
 from .partial_placement import PartialPlacement
 from .sampler import PlacementSampler
+from .settling import settled_state
 
 JOINT_STARTS = 2
 """Number of starts that are solved before objects are inserted, unless all are asked
@@ -34,6 +36,12 @@ for. More find easy placements from a later start, but delay hard ones."""
 JOINT_ITERATIONS = 60
 """Largest number of iterations of these starts [1]; more follow slow ways to the end,
 but delay hard placements."""
+MIN_CHANGE = 1e-4
+"""Least change of a coordinate for which a placement is solved again [m or 1]; a
+smaller one solves again what stands already."""
+COST_TOLERANCE = 1e-6
+"""Cost that an object may take to stand on a face rather than lean [1]; a larger one
+spoils what costs ask for."""
 INSERTIONS_PER_SOLUTION = 2
 """Number of insertions for each placement that is wanted. More find rarer placements,
 but take longer where there is none."""
@@ -59,6 +67,8 @@ class PlacementSearch:
     count: int | None
     """Number of distinct feasible solutions that are enough; None: all starts are
     solved."""
+    supports: Mapping[FrameName, FrameName]
+    """Movables that constraints want on something, each with its support."""
     count_distinct: Callable[[Sequence[Solution]], int]
     """Counts the distinct ones of feasible solutions."""
 
@@ -67,6 +77,8 @@ class PlacementSearch:
         began, solutions, failure = total_compile_seconds(), list[Solution](), ""
         try:
             failure = self._search(solutions)
+            if self.supports:
+                solutions = self._settle(solutions)
         except KeyboardInterrupt:
             if not solutions:
                 raise
@@ -105,6 +117,31 @@ class PlacementSearch:
             starts = starts[1 + more[-1].start - len(solutions) :]
             solutions += more
         return failure
+
+    def _settle(self, solutions: Sequence[Solution]) -> list[Solution]:
+        """Return solutions in which objects stand firmly, where that costs nothing."""
+        settled = list(solutions)
+        feasible = [k for k, s in enumerate(solutions) if s.feasible]
+        world = self.sampler.world
+        starts = {
+            k: settled_state(world, solutions[k].q, self.supports) for k in feasible
+        }
+        moved = [
+            k for k in feasible if np.abs(starts[k] - solutions[k].q).max() > MIN_CHANGE
+        ]
+        for group in [[k] for k in moved] if self.count else [moved]:
+            if not group or passed_deadline():
+                break
+            q = np.stack([starts[k][None] for k in group])
+            if not self.count:
+                # Another number of starts would be solved by another program.
+                q = np.resize(q, (self.settings.starts, *q.shape[1:]))
+            others = self._solve(q, 0, self.settings.options)
+            for k, other in zip(group, others, strict=False):
+                old = solutions[k]
+                if other.feasible and other.sos <= old.sos + COST_TOLERANCE:
+                    settled[k] = replace(other, start=old.start)
+        return settled
 
     def _stopped(self, solutions: Sequence[Solution]) -> list[Solution]:
         """Return solutions with what stopped the search."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
+import optax
 import pytest
 import trimesh
 from helpers.worlds import random_pose
@@ -296,3 +297,20 @@ def test_bad_arguments(what, movable, options, says):
 def test_the_world_must_be_one():
     with pytest.raises(pw.ObjectiveError, match="C is dict"):
         pw.solve_placement({}, [LEVEL], ["cup"])
+
+
+@pytest.mark.long
+def test_an_optimiser_of_optax_places_too():
+    C = kitchen()
+    goal = Feature(FS.position, ["cup"], target=[0.1, 0.05, 0.6])
+    best = pw.solve_placement(
+        C,
+        [(goal, OT.eq)],
+        ["cup"],
+        starts=2,
+        collisions=False,
+        method=optax.adam(0.02),
+        progress=False,
+    )[0]
+    assert best.feasible
+    np.testing.assert_allclose(best.poses["cup"][:3], [0.1, 0.05, 0.6], atol=2e-3)

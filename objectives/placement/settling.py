@@ -1,0 +1,178 @@
+"""Placements in which objects stand on their faces, with their centres supported.
+
+A constraint such as `OnTopOf` holds of an object that is tilted by a few degrees, or
+whose centre is beyond the edge of what carries it. It is not likely meant so.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import Float
+
+from posewise.robots.config import Config
+from posewise.robots.config.posed_frames import posed_frames
+from posewise.robots.contact.verticals import (
+    MAX_CARRIED_GAP,
+    columns_of_box,
+    vertical_spans,
+)
+from posewise.robots.kinematics.transforms import (
+    quat_multiply,
+    quat_normalize,
+    quat_to_matrix,
+)
+from posewise.robots.masses.frame_masses import frame_masses
+from posewise.robots.typing import FrameName
+
+from ..checks.doubts import supports_of
+from .stable_poses import collision_points, stable_faces, turn_face_down
+
+MAX_LEAN = np.radians(10)
+"""Largest turn onto a face [rad]; what leans more is left, as it may be meant."""
+COLUMNS = 24
+"""Number of columns along each edge of an object; more find thinner supports."""
+EDGE_MARGIN = 5e-3
+"""Least distance of a centre of mass from the edge of what carries it [m]; a larger one
+keeps objects off supports that are hardly large enough."""
+MAX_EDGES = 3
+"""Number of edges from which an object is moved away; more are met above holes."""
+DIRECTIONS = np.stack(
+    [f(2 * np.pi * np.arange(24) / 24) for f in (np.cos, np.sin)], axis=1
+)
+"""Horizontal directions in which a centre of mass has to be within its supports."""
+
+
+def supports_of_objects(
+    constraints: Iterable[object], world: Config, movable: Collection[FrameName]
+) -> dict[FrameName, FrameName]:
+    """Return the movables that constraints want on something, each with its support."""
+    pairs = (pair for c in constraints for pair in supports_of(c, world))
+    return {obj: support for obj, support in pairs if obj in movable}
+
+
+def settled_state(
+    world: Config,
+    q: Float[np.ndarray, " nq"],
+    supports: Mapping[FrameName, FrameName],
+) -> Float[np.ndarray, " nq"]:
+    """Return a state in which objects stand on faces, and their centres are supported.
+
+    Each is turned about its centre by the least angle, and moved horizontally by the
+    least distance, with all that stands on it. What it may overlap then is for the
+    solver to tell.
+
+    Args:
+        world: in which the objects are on free joints; not changed.
+        q: state in which each object touches its support.
+        supports: the support of each object.
+    """
+    world = world.copy()
+    world.q = q
+    stacks = [
+        _LoadedObject(world, name, _with_load(name, supports)) for name in supports
+    ]
+    for stack in (standing := [s for s in stacks if s.lean <= MAX_LEAN]):
+        stack.stand_on_face()
+    for stack in standing:
+        for _ in range(MAX_EDGES):
+            stack.shift()
+    return world.q
+
+
+def _with_load(
+    name: FrameName, supports: Mapping[FrameName, FrameName]
+) -> list[FrameName]:
+    """Return an object and all that stands on it."""
+    names = [name]
+    for lower in names:
+        names += [x for x, s in supports.items() if s == lower and x not in names]
+    return names
+
+
+@dataclass(frozen=True, eq=False)
+class _LoadedObject:
+    """An object with all that stands on it, in a world in which they are moved."""
+
+    world: Config
+    name: FrameName
+    """Name of the object."""
+    names: Sequence[FrameName]
+    """Names of the object and of what stands on it."""
+
+    @cached_property
+    def _points(self) -> Float[np.ndarray, "n 3"]:
+        """Points in the object's frame whose hull is the object [m]."""
+        return collision_points(self.world, self.name)
+
+    def _centre(self, names: Sequence[FrameName]) -> Float[np.ndarray, "3"]:
+        """Return the centre of mass of some objects in the world [m]."""
+        poses = self.world.forward_pass().frames
+        masses = frame_masses(self.world.frames)
+        frames = [x for name in names for x in self.world.subtree(name)]
+        indices = [self.world.index(x) for x in frames]
+        weights = np.array([masses[i].mass for i in indices])
+        centres = np.array([poses.R[i] @ masses[i].com + poses.p[i] for i in indices])
+        return weights @ centres / weights.sum()
+
+    def _move(self, name: FrameName, pose: Float[np.ndarray, "7"]) -> None:
+        q = self.world.q.copy()
+        q[self.world.joints.coordinates([name])] = pose
+        self.world.q = q
+
+    @property
+    def _lowest_face(self) -> Float[np.ndarray, "3"]:
+        """Normal in the world of the stable face that is turned down most; or zero."""
+        faces, _ = stable_faces(self._points)
+        normals = faces @ quat_to_matrix(self.world.pose(self.name)[3:]).T
+        lowest: np.ndarray = min(normals, key=lambda n: n[2], default=np.zeros(3))
+        return lowest
+
+    @property
+    def lean(self) -> float:
+        """Angle by which the object would turn onto its nearest face [rad]."""
+        return float(np.arccos(np.clip(-self._lowest_face[2], -1, 1)))
+
+    def stand_on_face(self) -> None:
+        """Turn the object onto its nearest stable face, its lowest point as high."""
+        pose = self.world.pose(self.name)
+        turn = turn_face_down(self._lowest_face[None])[0]
+        turned = quat_normalize(quat_multiply(turn, pose[3:]))
+        centre = self._centre([self.name])
+        origin = centre + quat_to_matrix(turn) @ (pose[:3] - centre)
+        old, new = (self._points @ quat_to_matrix(r).T for r in (pose[3:], turned))
+        origin[2] = pose[2] + old[:, 2].min() - new[:, 2].min()
+        self._move(self.name, np.concatenate([origin, turned]))
+
+    def shift(self) -> None:
+        """Move the stack away from an edge, if its centre of mass is beyond it."""
+        shift = self._shift_from_edge()
+        for name in self.names if shift.any() else ():
+            pose = self.world.pose(name)
+            pose[:2] += shift
+            self._move(name, pose)
+
+    def _shift_from_edge(self) -> Float[np.ndarray, "2"]:
+        """Return the shift by which the centre gets above what carries the object [m].
+
+        Zero: it is above it, or nothing carries the object.
+        """
+        world, subtree = self.world, {*self.world.subtree(self.name)}
+        solid = [i for i, f in enumerate(world.frames) if f.geometries]
+        parts = [i for i in solid if world.frames[i].name in subtree]
+        others = [i for i in solid if world.frames[i].name not in subtree]
+        pose = world.pose(self.name)
+        points = self._points @ quat_to_matrix(pose[3:]).T + pose[:3]
+        places = columns_of_box(points.min(0), points.max(0), COLUMNS)
+        bottom = vertical_spans(posed_frames(world, parts), places).bottom.min(1)
+        top = vertical_spans(posed_frames(world, others), places).top
+        with np.errstate(invalid="ignore"):
+            carried = (np.abs(bottom[:, None] - top) <= MAX_CARRIED_GAP).any(1)
+        arms = places[carried] - self._centre(self.names)[:2]
+        if not len(arms):
+            return np.zeros(2)
+        reach = (arms @ DIRECTIONS.T).max(0)
+        nearest = reach.argmin()
+        distance: float = min(reach[nearest] - EDGE_MARGIN, 0.0)
+        return distance * DIRECTIONS[nearest]

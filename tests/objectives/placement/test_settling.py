@@ -1,0 +1,101 @@
+"""Objects that constraints want on something stand on faces, above what carries them.
+
+The truth is geometry: a tilt of zero, a centre of mass above its support.
+"""
+
+import numpy as np
+import pytest
+
+import posewise as pw
+from posewise import FS, OT, logic
+from posewise.objectives.placement.settling import settled_state
+
+HALF = 0.2
+"""Half the length of the table's edges [m]."""
+
+
+def world(**objects: tuple[pw.Box | pw.Cylinder, list[float], float]) -> pw.Config:
+    """A table with its top at z = 0, and objects that are tilted about x."""
+    C = pw.Config()
+    C.add_frame(
+        "table", position=[0, 0, -0.02], shape=pw.Box([2 * HALF, 2 * HALF, 0.04])
+    )
+    for name, (shape, position, tilt) in objects.items():
+        turn = [np.cos(tilt / 2), np.sin(tilt / 2), 0, 0]
+        C.add_frame(name, joint="free", pose=[*position, *turn], shape=shape)
+    return C
+
+
+def settled(C: pw.Config, supports: dict[str, str]) -> pw.Config:
+    after = C.copy()
+    after.q = settled_state(C, C.q, supports)
+    return after
+
+
+def up(C: pw.Config, name: str) -> np.ndarray:
+    """The world's vertical in an object's frame."""
+    return np.asarray(pw.Feature(FS.vectorZ, [name]).eval(C)[0])
+
+
+CUP = pw.Cylinder(0.1, 0.04)
+PLATE = pw.Cylinder(0.02, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("shape", "height"), [(CUP, 0.05), (PLATE, 0.01), (pw.Box([0.1, 0.06, 0.04]), 0.02)]
+)
+def test_tilted_objects_are_turned_onto_their_faces(shape, height) -> None:
+    C = world(x=(shape, [0.05, -0.03, height + 0.003], 0.09))
+    after = settled(C, {"x": "table"})
+    np.testing.assert_allclose(up(after, "x"), [0, 0, 1], atol=1e-9)
+    # The lowest point stays as high, and the centre where it is.
+
+    assert after.pose("x")[2] <= C.pose("x")[2] + 1e-9
+    assert after.pose("x")[2] - height < 0.004
+    np.testing.assert_allclose(after.pose("x")[:2], [0.05, -0.03], atol=1e-9)
+
+
+def test_what_leans_much_is_left() -> None:
+    C = world(x=(CUP, [0, 0, 0.06], 0.3))
+    np.testing.assert_array_equal(settled(C, {"x": "table"}).q, C.q)
+
+
+@pytest.mark.parametrize("x", [[0.25, 0.0], [0.0, -0.22], [0.24, 0.24], [0.0, 0.0]])
+def test_centres_beyond_an_edge_come_back_by_the_least_way(x) -> None:
+    C = world(x=(PLATE, [*x, 0.01], 0.0))
+    moved = settled(C, {"x": "table"}).pose("x")[:2]
+    # The columns through an object are some millimetres apart.
+    assert (np.abs(moved) < HALF).all()
+    np.testing.assert_allclose(moved, np.clip(x, -HALF, HALF), atol=0.02)
+
+
+def test_stacks_are_moved_by_what_they_weigh_together() -> None:
+    C = world(
+        lower=(PLATE, [0.19, 0, 0.01], 0.0),
+        upper=(PLATE, [0.27, 0, 0.03], 0.0),
+    )
+    after = settled(C, {"lower": "table", "upper": "lower"})
+    shift = after.pose("lower")[0] - 0.19
+    assert after.pose("upper")[0] - 0.27 == pytest.approx(shift)
+    middle = (after.pose("lower")[0] + after.pose("upper")[0]) / 2
+    assert HALF - 0.02 < middle < HALF
+
+
+def test_placements_stand_but_costs_come_first() -> None:
+    C = world(cup=(CUP, [0.1, 0, 0.3], 1.0))
+    stands = [logic.OnTopOf("cup", "table"), logic.Upright("cup")]
+    for count in (1, None):
+        (best, *_) = pw.solve_placement(
+            C, stands, ["cup"], starts=4, count=count, progress=False
+        )
+        assert best.feasible
+        best.apply(C)
+        assert up(C, "cup")[2] > 1 - 1e-5
+        assert np.abs(C.pose("cup")[:2]).max() < HALF
+    # A cost that wants it tilted is obeyed, as far as the constraints let it.
+    tilted = (pw.Feature(FS.vectorZ, ["cup"], target=[0, 0.06, 0.998]), OT.sos)
+    (best, *_) = pw.solve_placement(
+        C, [*stands, tilted], ["cup"], starts=4, count=1, progress=False
+    )
+    best.apply(C)
+    assert up(C, "cup")[1] == pytest.approx(0.06, abs=5e-3)
