@@ -20,6 +20,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from posewise.compilation.arrays import Array
+from posewise.compilation.backend import is_cpu_backend
 from posewise.compilation.materialize import materialize
 
 from .vec3_array import (
@@ -145,7 +146,13 @@ def closest_points(
     # an argument, because XLA writes out a constant at each of its uses
     signs = jnp.asarray(CORNER_SIGNS, extent.dtype)
     begin = jnp.zeros((), int), _corner_witness(nearer, signs, a, b, R, t)
-    best = jax.lax.while_loop(is_going, try_edges, begin)[1]
+    if is_cpu_backend():
+        best = jax.lax.while_loop(is_going, try_edges, begin)[1]
+    else:
+        # The host of an accelerator would be asked before each step of the loop.
+        for _ in EDGE_SWAPS:
+            begin = try_edges(begin)
+        best = begin[1]
     return best.distance, (best.low[0] - best.low[1]) / 2, best.away
 
 

@@ -9,6 +9,7 @@ from jax.custom_derivatives import SymbolicZero
 from jaxtyping import Float
 
 from posewise.compilation.arrays import Array
+from posewise.compilation.backend import is_cpu_backend
 from posewise.compilation.compaction import compute_where
 from posewise.compilation.zero_tangents import instantiate_zeros
 
@@ -156,7 +157,7 @@ def _contact_of_pairs(a: Body, b: Body, cutoff: Array | None) -> tuple[Array, ..
         )
         return out
     count = len(a.p)
-    if count <= MAX_PAIRS_PER_CHUNK or jax.default_backend() != "cpu":
+    if count <= MAX_PAIRS_PER_CHUNK or not is_cpu_backend():
         out = _exact_contact(a, b)
         return out
     num_chunks = -(-count // MAX_PAIRS_PER_CHUNK)

@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Bool, Int, UInt
 
 from .arrays import Array
+from .backend import is_cpu_backend
 from .materialize import materialize
 
 Arguments = TypeVarTuple("Arguments")
@@ -24,7 +25,7 @@ T = TypeVar("T")
 MIN_ACCELERATOR_CHUNK = 32
 """Smallest chunk on accelerators [entries], where even a short step takes long.
 """
-MAX_ACCELERATOR_CHUNK = 16384
+MAX_ACCELERATOR_CHUNK = 1 << 18
 """Size up to which chunks are enlarged on accelerators [entries].
 
 Larger chunks take fewer steps, whose number dominates there, but more memory.
@@ -91,7 +92,7 @@ def append(
 ) -> CompactIndices:
     """Return `known` followed by the indices where a mask holds."""
     indices = jnp.asarray(indices, known.indices.dtype)
-    if jax.default_backend() != "cpu":
+    if not is_cpu_backend():
         # exclusive prefix sum of the mask: the place of each selected index
         rank = known.length + jnp.cumsum(mask) - 1
         rank = jnp.where(mask, rank, len(known.indices))
@@ -151,7 +152,7 @@ def fold_chunks(
     indices, count = compacted
     n = len(indices) - 1
     chunk_size = min(chunk_size, n)
-    if jax.default_backend() != "cpu":
+    if not is_cpu_backend():
         # the time on accelerators is that of the number of steps
         wide = max(n // 16, MIN_ACCELERATOR_CHUNK)
         chunk_size = max(chunk_size, min(n, wide, MAX_ACCELERATOR_CHUNK))
@@ -159,11 +160,15 @@ def fold_chunks(
     def process(carry: tuple[jax.Array, T]) -> tuple[jax.Array, T]:
         start, state = carry
         k = start + jnp.arange(chunk_size)
-        chunk = gather(indices, jnp.minimum(k, count - 1))
+        chunk = gather(indices, jnp.clip(k, 0, jnp.maximum(count - 1, 0)))
         return start + chunk_size, body(chunk, k < count, state)
 
-    zero = jnp.zeros((), count.dtype)
-    return jax.lax.while_loop(lambda carry: carry[0] < count, process, (zero, init))[1]
+    begin = jnp.zeros((), count.dtype), init
+    if not is_cpu_backend():
+        # Before each step of a loop the host of an accelerator is asked whether to go
+        # on; one step is mostly enough.
+        begin = process(begin)
+    return jax.lax.while_loop(lambda carry: carry[0] < count, process, begin)[1]
 
 
 # `allow_negative_indices=False`, "promise_in_bounds": without these JAX adds operations
@@ -211,7 +216,7 @@ def scatter_min(x: Array, indices: Int[Array, " k"], new: Array) -> jax.Array:
 
     At repeated indices the row with the least first entry is kept.
     """
-    if jax.default_backend() == "cpu":
+    if is_cpu_backend():
 
         def keep_less(row: jax.Array, new: jax.Array) -> jax.Array:
             return jnp.where(new[:, :1] < row[:, :1], new, row)
@@ -231,7 +236,7 @@ def _combine_rows(
     combine: Callable[[jax.Array, jax.Array], jax.Array],
 ) -> jax.Array:
     """Return x with its rows combined with new ones, one after the other on CPUs."""
-    if jax.default_backend() != "cpu":
+    if not is_cpu_backend():
         rows = jnp.asarray(x).at[indices]
         return rows.add(new) if combine is jnp.add else rows.set(new)
 

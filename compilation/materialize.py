@@ -12,6 +12,7 @@ from typing import TypeVar, TypeVarTuple
 import jax
 
 from . import private_jax
+from .backend import is_cpu_backend
 from .plain_jit import uses_plain_jit
 
 Arguments = TypeVarTuple("Arguments")
@@ -20,7 +21,7 @@ T = TypeVar("T")
 
 def materialize(fn: Callable[[*Arguments], T], *args: *Arguments) -> T:
     """Return `fn(*args)`, as arrays that are stored before anything reads them."""
-    if jax.default_backend() != "cpu" or uses_plain_jit():
+    if not is_cpu_backend() or uses_plain_jit():
         return fn(*args)
     out, tree = jax.tree.flatten(jax.jit(fn)(*args))
     # A call that may not be inlined cannot be fused with its users. XLA reads the

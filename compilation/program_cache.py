@@ -22,6 +22,7 @@ import jaxlib
 from jaxtyping import PyTree
 
 from . import cache_folder, private_jax
+from .backend import is_cpu_backend
 from .cache_folder import cache_dir
 from .compile_time import compiling
 from .fingerprint import NotFingerprintable, fingerprint
@@ -63,7 +64,7 @@ def load_or_compile(
         reason: why there is no program yet, as words.
     """
     folder = cache_dir()
-    if folder is None or uses_plain_jit() or jax.default_backend() != "cpu":
+    if folder is None or uses_plain_jit() or not is_cpu_backend():
         return JittedFunction(jitted)
     try:
         return CachedFunction(jitted, fingerprint(identity), folder, reason)

@@ -53,11 +53,6 @@ SUPPORTED_PRIMITIVES = frozenset(
 """Primitives that a small call may contain; not scatter, sort and LAPACK's."""
 
 
-def is_cpu_backend() -> bool:
-    """Whether JAX's default devices are CPUs."""
-    return jax.default_backend() == "cpu"
-
-
 def _has_small_calls() -> bool:
     """Whether programs are compiled as single kernels."""
     return small_calls().options is not None

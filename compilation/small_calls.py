@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from . import private_jax
+from .backend import is_cpu_backend
 from .packed_pytree import pack
 from .plain_jit import why_plain_jit
 from .precision import full_matmul_precision
@@ -67,7 +68,7 @@ def small_calls() -> SmallCalls:
     """
     if reason := why_plain_jit():
         return SmallCalls(None, reason)
-    if jax.default_backend() != "cpu":
+    if not is_cpu_backend():
         return SmallCalls(None, "JAX's default device is not a CPU.")
     flags = os.environ.get("XLA_FLAGS", "")
     wanted = {name: value for name, value in XLA_OPTIONS.items() if name not in flags}

@@ -9,6 +9,8 @@ from typing import Any
 
 import jax
 
+from .backend import is_cpu_backend
+
 
 @cache
 def synchronous_cpu_device() -> jax.Device | None:
@@ -18,7 +20,7 @@ def synchronous_cpu_device() -> jax.Device | None:
     devices do not change.
     """
     # a second client knows nothing of the devices of other processes
-    if jax.default_backend() != "cpu" or jax.process_count() > 1:
+    if not is_cpu_backend() or jax.process_count() > 1:
         return None
     try:
         from jaxlib.xla_client import make_cpu_client

@@ -111,8 +111,20 @@ def iterate_until_paused(
     data: PyTree,
     state: SolverState | Packed,
     options: Options | Packed,
+    iterations: int | None = None,
 ) -> Any:
-    """Iterate until the solve is done or the state's `pause_at` is reached."""
+    """Iterate until the solve is done or the state's `pause_at` is reached.
+
+    Args:
+        problem: the structure of the problem.
+        method: of steps.
+        data: its numbers.
+        state: the state to go on from.
+        options: of the solver.
+        iterations: number of iterations, of which those after the end change nothing;
+            None: as many as are needed. Between iterations of a loop of known length no
+            host is asked whether to go on.
+    """
 
     def goes_on(state: SolverState | Packed) -> jax.Array:
         s: SolverState = unpack(state)
@@ -122,7 +134,14 @@ def iterate_until_paused(
     # The one call of `evaluate` in the program is inside of this loop: features are
     # most of its code, and each further call would be compiled again.
     body = partial(_evaluate_and_step, problem, method, data, options)
-    return jax.lax.while_loop(goes_on, body, state)
+    if iterations is None:
+        return jax.lax.while_loop(goes_on, body, state)
+
+    def iterate(_: jax.Array, state: SolverState | Packed) -> Any:
+        is_on, after = goes_on(state), body(state)
+        return jax.tree.map(lambda a, b: jnp.where(is_on, a, b), after, state)
+
+    return jax.lax.fori_loop(0, iterations, iterate, state)
 
 
 def extract_result(options: Options, s: SolverState) -> Result:
@@ -213,6 +232,7 @@ def resume(
     options: Options | Packed,
     max_iterations: Number,
     multipliers: Float[Array, " N"] | None = None,
+    known_length: int | None = None,
 ) -> tuple[SolverState | Packed, Any]:
     """Iterate at most `max_iterations` more times, then pause.
 
@@ -225,6 +245,7 @@ def resume(
         options: of the solver.
         max_iterations: number of iterations until the pause.
         multipliers: see `solve_from_start`.
+        known_length: `iterations` of `iterate_until_paused`.
 
     Returns:
         The packed state, and a `Result`, which may be packed.
@@ -251,7 +272,7 @@ def resume(
     state = subprogram(
         begin, data, x, state, is_fresh, options, max_iterations, multipliers
     )
-    state = iterate_until_paused(problem, NEWTON, data, state, options)
+    state = iterate_until_paused(problem, NEWTON, data, state, options, known_length)
     return pack(state), subprogram(extract_result, options, state)
 
 

@@ -8,9 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from posewise.compilation.backend import is_cpu_backend
 from posewise.compilation.compaction import dynamic_row, update_slice
 from posewise.compilation.materialize import materialize
 from posewise.compilation.precision import full_matmul_precision
+
+MAX_UNROLLED = 16
+"""Largest number of variables of a slice whose elimination is written out for
+accelerators [1]; with more, programs take long to compile."""
 
 
 @full_matmul_precision
@@ -71,11 +76,8 @@ def _eliminate_slice(
         width: number of columns of W.
     """
     n = len(rows)
-    if jax.default_backend() != "cpu":
-        # Accelerators prefer few steps of a library to n small ones.
-        factor = jax.scipy.linalg.cho_factor(rows[:, :n], lower=True)
-        solved = jax.scipy.linalg.cho_solve(factor, rows[:, n:])
-        return solved, rows[:, n : n + width].T @ solved
+    if not is_cpu_backend() and n <= MAX_UNROLLED:
+        return _eliminate_unrolled(rows, width)
 
     def eliminate(
         k: jax.Array, carry: tuple[jax.Array, jax.Array]
@@ -96,3 +98,29 @@ def _eliminate_slice(
     pivots = jnp.sum(pivot_rows[:, :n] * np.eye(n), -1)[:, None]
     product = (pivot_rows[:, n : n + width] / pivots).T @ pivot_rows[:, n:]
     return solved[:, n:] / pivots, product
+
+
+def _eliminate_unrolled(
+    rows: Float[jax.Array, "n columns"], width: int
+) -> tuple[Float[jax.Array, "n rest"], Float[jax.Array, "width rest"]]:
+    """Return the result of `_eliminate_slice`, entry by entry.
+
+    XLA puts all operations into few kernels then; LDLᵀ and the back substitution of a
+    library would be several kernels for each matrix, and calls that no graph holds.
+    """
+    n, columns = rows.shape
+    R = [[rows[i, j] for j in range(columns)] for i in range(n)]
+    for k in range(n):
+        inverse = 1.0 / jnp.where(R[k][k] > 0, R[k][k], jnp.nan)
+        scaled = [R[k][j] * inverse for j in range(columns)]
+        for i in range(k + 1, n):
+            for j in range(i, columns):
+                R[i][j] = R[i][j] - scaled[i] * R[k][j]
+        R[k] = scaled
+    for k in reversed(range(n)):
+        for i in range(k + 1, n):
+            for j in range(n, columns):
+                R[k][j] = R[k][j] - R[k][i] * R[i][j]
+    solved = jnp.stack([jnp.stack(row[n:]) for row in R])
+    coupling = rows[:, n : n + width, None]
+    return solved, jnp.sum(coupling * solved[:, None, :], 0)

@@ -11,6 +11,7 @@ import numpy as np
 from jax.custom_batching import custom_vmap
 from jaxtyping import Float, Int, PyTree
 
+from posewise.compilation.backend import is_cpu_backend
 from posewise.compilation.private_jax import outside_of_traces
 from posewise.compilation.program import compile_program
 from posewise.compilation.traced import is_traced
@@ -133,7 +134,7 @@ def _traced_best(problem: SmoothProblem) -> Any:
         mapped = [x for x, batched in zip(leaves, has_axis, strict=True) if batched]
         if is_traced(leaves):
             # A CPU gains nothing from lanes that wait for the last one of them.
-            lanes = None if jax.default_backend() == "cpu" else size
+            lanes = None if is_cpu_backend() else size
             out = jax.lax.map(lane, mapped, batch_size=lanes)
         else:
             results = [lane([x[k] for x in mapped]) for k in range(size)]
@@ -167,7 +168,7 @@ def _solve_in_program(
         return result
 
     # A CPU gains nothing from lanes that wait for the last one of them.
-    lanes = None if jax.default_backend() == "cpu" else len(starts.paths)
+    lanes = None if is_cpu_backend() else len(starts.paths)
     results: Result = jax.lax.map(solve_from, starts, batch_size=lanes)
     return results
 

@@ -8,6 +8,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Bool, Float, Int, PyTree
 
+from posewise.compilation.backend import is_cpu_backend
+
 from .chain_problem import ChainProblem
 from .globalization import SearchState, StepVerdict, judge, model_rows
 from .merit import AugmentedLagrangian
@@ -171,4 +173,8 @@ def _find_step(
     begin = _Search(
         step, verdict.lagrangian, schedule, damping, merit, zero > 0, is_solved, zero
     )
+    if not is_cpu_backend():
+        # A step that is not worth its trial costs an evaluation; a loop costs all lanes
+        # of an accelerator a second attempt.
+        return attempt(begin)
     return jax.lax.while_loop(lambda c: (c.attempts == 0) | c.is_solved, attempt, begin)

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from posewise.compilation.backend import is_cpu_backend
 from posewise.compilation.compaction import (
     compact,
     dynamic_row,
@@ -104,7 +105,7 @@ def assemble(
     g_shared, corner = jnp.zeros(s, dtype), jnp.zeros((s, s), dtype)
     # A CPU adds rows in a loop, without large temporaries; accelerators scatter all
     # rows at once, because each step of a loop costs them a kernel launch.
-    is_cpu = jax.default_backend() == "cpu"
+    is_cpu = is_cpu_backend()
     add_dense = _add_dense_rows_in_loop if is_cpu else _scatter_dense_rows
     add_single = (
         _add_single_column_rows_in_loop if is_cpu else _scatter_single_column_rows

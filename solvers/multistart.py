@@ -20,6 +20,7 @@ from jax.sharding import Mesh
 from jaxtyping import Bool, Float, Int
 
 from posewise.compilation import compile_program
+from posewise.compilation.backend import is_cpu_backend
 from posewise.compilation.packed_pytree import (
     MAX_SHARED_SIZE,
     Packed,
@@ -28,7 +29,6 @@ from posewise.compilation.packed_pytree import (
     unpack,
 )
 from posewise.compilation.sharding import put_sharded, shard_lanes
-from posewise.compilation.single_kernel import is_cpu_backend
 from posewise.compilation.threads import count_cores
 
 from .augmented_lagrangian import Result, resume
@@ -307,7 +307,14 @@ def _advance_lanes(
         )
         packed_options = pack(replace(options, mu=mu))
         state, out = resume(
-            problem, data, x, state, is_fresh, packed_options, iterations
+            problem,
+            data,
+            x,
+            state,
+            is_fresh,
+            packed_options,
+            iterations,
+            known_length=None if is_cpu_backend() else ITERATIONS_PER_ROUND,
         )
         return state, unpack(out)
 

@@ -17,10 +17,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Int, PyTree
 
+from posewise.compilation.backend import is_cpu_backend
 from posewise.compilation.compaction import gather
 
 from .bounds import StepBounds
 from .chain_problem import ChainProblem
+from .line_search import minimize_on_line
 from .linear_system import (
     VariablePartition,
     assemble,
@@ -34,18 +36,13 @@ from .options import Number
 from .residuals import FlatResiduals, ResidualBlock, concatenate, flatten
 
 MAX_PASSES = 8
-"""Largest number of linear systems for one step. With fewer, more steps run into
-inequalities that were not in the model's active set."""
-MAX_ACCELERATOR_PASSES = 2
-"""Number like `MAX_PASSES`, where all lanes of a batch wait for the slowest one, and
-where a pass is a long sequence of small kernels: more passes cost more than the steps
-they spare."""
+"""Largest number of linear systems for one step on a CPU. With fewer, more steps run
+into inequalities that were not in the model's active set. Accelerators make one: there
+all lanes would wait for the slowest one, and a pass is a long sequence of small
+kernels, which costs more than the steps that it spares."""
 MODEL_TOLERANCE = 0.05
 """Error of a pass's prediction, as a share of the decrease so far, below which no pass
 follows: rows and bounds that change their activity do not matter then."""
-LINE_SEARCH_STEPS = 24
-"""Number of bisections of a pass's step that is too long. Fewer leave the minimum along
-the line more than 1e-7 of the step away."""
 
 
 class TrialStep(NamedTuple):
@@ -211,20 +208,10 @@ class QuadraticModel:
             damped = self.damping * jnp.sum(self.counts * point.step * newton)
             return jnp.sum(slope * change) + damped > 0
 
-        def halve(
-            _: jax.Array, bracket: tuple[jax.Array, jax.Array]
-        ) -> tuple[jax.Array, jax.Array]:
-            low, high = bracket
-            middle = (low + high) / 2
-            is_high = increases(middle)
-            low = jnp.where(is_high, low, middle)
-            return low, jnp.where(is_high, middle, high)
-
-        bracket = jnp.zeros_like(longest), longest
-        _, high = jax.lax.fori_loop(0, LINE_SEARCH_STEPS, halve, bracket)
-        # The upper end lies just behind the kink that stops the decrease, so that the
-        # next pass knows the row.
-        return along(high), ~increases(longest) & (ratios <= longest)
+        minimum = minimize_on_line(increases, longest)
+        # It lies just behind the kink that stops the decrease, so that the next pass
+        # knows the row.
+        return along(minimum.fraction), ~minimum.is_inside & (ratios <= longest)
 
 
 class _Passes(NamedTuple):
@@ -291,8 +278,6 @@ def minimize_model(
 
 def _make_passes(model: QuadraticModel, start: Candidate) -> _Passes:
     """Make passes until the active set or the prediction is right."""
-    is_cpu = jax.default_backend() == "cpu"
-    max_passes = MAX_PASSES if is_cpu else MAX_ACCELERATOR_PASSES
 
     def next_pass(c: _Passes) -> _Passes:
         newton = model.newton_pass(c.candidate, c.blocked)
@@ -312,12 +297,14 @@ def _make_passes(model: QuadraticModel, start: Candidate) -> _Passes:
             jnp.where(c.passes == 0, newton.gradient, c.gradient),
             c.passes + 1,
             newton.is_solvable,
-            ~is_last & (c.passes + 1 < max_passes),
+            ~is_last & (c.passes + 1 < MAX_PASSES),
         )
 
     true, zero = jnp.ones((), bool), jnp.zeros((), int)
     blocked, gradient = jnp.zeros(start.step.shape, bool), jnp.zeros_like(start.step)
     begin = _Passes(start, start, blocked, gradient, zero, true, true)
+    if not is_cpu_backend():
+        return next_pass(begin)
     return jax.lax.while_loop(lambda c: c.goes_on, next_pass, begin)
 
 

@@ -23,6 +23,7 @@ from posewise.collision.vec3_tuple import (
     vector_components,
 )
 from posewise.compilation.arrays import Array
+from posewise.compilation.backend import is_cpu_backend
 from posewise.compilation.compaction import (
     CompactIndices,
     append,
@@ -46,7 +47,8 @@ but waste more work on the last ones."""
 CONTACT_CHUNK_SIZE = 8
 """Number of pairs that are measured exactly at a time (count). More vectorise better,
 but waste more work on the last ones."""
-
+CLOSED_FORM_KINDS = (PairKind.BOXES, PairKind.ROUND_PLANE, PairKind.HULL_PLANE)
+"""Kinds of pairs that are measured without iterations."""
 
 T = TypeVar("T")
 
@@ -266,9 +268,43 @@ class PairBatch:
                 for chosen, kind in zip(lists, self.kinds, strict=True)
             ]
 
+        if not is_cpu_backend():
+            return self._fold_together(near, may_count, add, state)
         nothing = [empty_indices(self.total.place) for _ in self.kinds]
         lists = fold_chunks(near, BOUND_CHUNK_SIZE, select_by_bound, nothing)
         return self.fold_kinds(lists, add, state, CONTACT_CHUNK_SIZE)
+
+    def _fold_together(
+        self,
+        near: CompactIndices,
+        may_count: Callable[[PairLocation, Array], Array],
+        add: Callable[[PairLocation, Body, Body, Array, T], T],
+        state: T,
+    ) -> T:
+        """Return a state as `fold_near` does, by one loop for all stages and kinds.
+
+        Before each step of a loop the host of an accelerator is asked whether to go on,
+        which takes longer than to measure what is not near.
+        """
+
+        def add_chunk(k: Array, is_valid: Array, state: T) -> T:
+            location = self.locate(k)
+            bound = self._distance_bound(*self.volumes(location))
+            counts = is_valid & may_count(location, bound)
+            kinds = gather(self.kind, location.pair)
+            for kind in self.kinds:
+                is_kind = counts & (kinds == int(kind))
+                if kind in CLOSED_FORM_KINDS:
+                    a, b = self.bodies(kind, location)
+                    state = add(location, a, b, is_kind, state)
+                else:
+                    chosen = append(empty_indices(len(k)), k, is_kind)
+                    state = self._fold_kind(
+                        kind, chosen, add, state, CONTACT_CHUNK_SIZE
+                    )
+            return state
+
+        return fold_chunks(near, BOUND_CHUNK_SIZE, add_chunk, state)
 
     def places_of_kinds(self) -> list[CompactIndices]:
         """Return the indices of all pairs of each kind, near or not."""
@@ -298,24 +334,28 @@ class PairBatch:
             chunk_size: number of pairs that are added at a time on CPUs (count).
         """
         for kind, chosen in zip(self.kinds, lists, strict=True):
-
-            def located(
-                k: Array, kind: PairKind = kind
-            ) -> tuple[PairLocation, Body, Body]:
-                location = self.locate(k)
-                return location, *self.bodies(kind, location)
-
-            def add_chunk(
-                k: Array,
-                is_valid: Array,
-                state: T,
-                located: Callable[[Array], tuple[PairLocation, Body, Body]] = located,
-            ) -> T:
-                location, a, b = materialize(located, k)
-                return add(location, a, b, is_valid, state)
-
-            state = fold_chunks(chosen, chunk_size, add_chunk, state)
+            state = self._fold_kind(kind, chosen, add, state, chunk_size)
         return state
+
+    def _fold_kind(
+        self,
+        kind: PairKind,
+        chosen: CompactIndices,
+        add: Callable[[PairLocation, Body, Body, Array, T], T],
+        state: T,
+        chunk_size: int,
+    ) -> T:
+        """Return a state after pairs of one kind were added to it; see `fold_kinds`."""
+
+        def located(k: Array) -> tuple[PairLocation, Body, Body]:
+            location = self.locate(k)
+            return location, *self.bodies(kind, location)
+
+        def add_chunk(k: Array, is_valid: Array, state: T) -> T:
+            location, a, b = materialize(located, k)
+            return add(location, a, b, is_valid, state)
+
+        return fold_chunks(chosen, chunk_size, add_chunk, state)
 
 
 def _global_hulls(s: PairSource, first: int) -> jax.Array:

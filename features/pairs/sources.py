@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from posewise.compilation.backend import is_cpu_backend
 from posewise.compilation.compaction import (
     CompactIndices,
     append,
@@ -141,7 +142,7 @@ class PairSource(NamedTuple):
         is_box = (self.params["kind"] == int(PairKind.BOXES)).reshape(-1)
         pairs = materialize(_BallsAndBoxes, outer, inner, is_box, reach.reshape(-1))
         count = self.sets * self.pairs
-        if jax.default_backend() != "cpu" or self.shared < MIN_RUN:
+        if not is_cpu_backend() or self.shared < MIN_RUN:
             compare = partial(_nearness, bodies, pairs)
             nearness = jax.vmap(compare)(jnp.arange(count)).reshape(-1)
             places = first + jnp.arange(len(nearness))
