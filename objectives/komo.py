@@ -57,6 +57,7 @@ from .solve.planned_path import plan_path
 from .solve.problem_batch import make_problem_batch
 from .solve.quantities import Quantity
 from .solve.settings import AUGMENTED_LAGRANGIAN, SolveSettings, make_settings
+from .solve.solution_batch import SolutionBatch, batch_of_solutions
 from .solve.solutions import with_compile_seconds
 from .solve.stated_quantities import StatedName, with_quantities
 from .solve.stops import check_max_time
@@ -465,7 +466,7 @@ class KOMO(PathProblem):
         chunk_size: int = 256,
         max_time: float | None = None,
         **options: Unpack[SolverOptions],
-    ) -> list[Solution]:
+    ) -> SolutionBatch:
         """Solve many problems that differ only in numbers, each from many starts.
 
         With several hosts (after `jax.distributed.initialize`) each calls this method
@@ -504,7 +505,8 @@ class KOMO(PathProblem):
             **options: see `solve`.
 
         Returns:
-            The best solution of each problem.
+            The best solution of each problem: a sequence, and arrays `path`, `cost`,
+            `violation`, `feasible` and `status` of all of them.
 
         Raises:
             ObjectiveError: for targets, worlds, quantities or initial paths that do not
@@ -524,12 +526,12 @@ class KOMO(PathProblem):
         if initial_paths is not None:
             paths = parse_paths(specs or [spec], initial_paths)
         if not specs and not paths:
-            return []
+            return batch_of_solutions([])
         with limit:
             problems = make_problem_batch(specs, targets or {}, paths, params)
             warn_of_problems_in_batch(specs, targets or {}, settings.tolerance)
             solutions = solve_batch(problems, settings, batch_settings)
-        return with_compile_seconds(solutions, began)
+        return solutions.with_compile_seconds(total_compile_seconds() - began)
 
     @overload
     def function(

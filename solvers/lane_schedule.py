@@ -6,7 +6,6 @@ computes anything with JAX.
 """
 
 import threading
-from collections import deque
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,6 +16,9 @@ from .status import Status
 
 IDLE_INDEX = -1
 """Index of the start in a lane that holds none: below those of all starts."""
+LOOK_AHEAD = 256
+"""Number of starts beyond those missing that are looked at together (count), since some
+may not be needed; fewer take more steps where most are not."""
 SUCCESS = Status.CONVERGED, Status.FEASIBLE
 
 
@@ -39,7 +41,10 @@ class StartQueue:
         self.max_solutions = max_solutions
         # Position of each start among those of its problem, which are neighbours.
         rank = np.arange(n) - np.searchsorted(problem_index, problem_index)
-        self.pending: deque[int] = deque(np.argsort(rank, kind="stable").tolist())
+        self.order = np.argsort(rank, kind="stable")
+        """Starts in their order."""
+        self.taken = 0
+        """Number of starts, of these, that have begun or are not needed."""
         self.last_needed = np.full(problem_index.max() + 1, n)
         """For each problem the last start that is needed."""
         self.solutions: list[list[int]] = [[] for _ in self.last_needed]
@@ -50,13 +55,16 @@ class StartQueue:
         needed: np.ndarray = starts <= self.last_needed[self.problem_index[starts]]
         return needed
 
-    def next_start(self) -> int:
-        """Return the next start that is needed; `IDLE_INDEX` if none is left."""
-        while self.pending:
-            start = self.pending.popleft()
-            if start <= self.last_needed[self.problem_index[start]]:
-                return start
-        return IDLE_INDEX
+    def take(self, count: int) -> Int[np.ndarray, " k"]:
+        """Take at most some of the next starts that are needed."""
+        starts = self.order[:0]
+        while (missing := count - len(starts)) and self.taken < len(self.order):
+            following = self.order[self.taken : self.taken + missing + LOOK_AHEAD]
+            needed = np.flatnonzero(self.is_needed(following))[:missing]
+            is_enough = len(needed) == missing
+            self.taken += int(needed[-1]) + 1 if is_enough else len(following)
+            starts = np.append(starts, following[needed])
+        return starts
 
     def count_solutions(self, starts: Sequence[int]) -> None:
         """Note starts that ended feasible; later ones may not be needed then."""
@@ -105,9 +113,10 @@ class LaneSchedule:
             lanes = self.lanes[worker]
             lanes[~self.queue.is_needed(lanes)] = IDLE_INDEX
             is_fresh = np.zeros(len(lanes), bool)
-            for lane in np.flatnonzero(lanes == IDLE_INDEX).tolist():
-                lanes[lane] = self.queue.next_start()
-                is_fresh[lane] = lanes[lane] != IDLE_INDEX
+            idle = np.flatnonzero(lanes == IDLE_INDEX)
+            starts = self.queue.take(len(idle))
+            idle = idle[: len(starts)]
+            lanes[idle], is_fresh[idle] = starts, True
             return lanes.copy(), is_fresh
 
     def record(self, worker: int, out: Result) -> None:

@@ -18,19 +18,16 @@ from posewise.solvers import Progress, ProgressReporter
 from posewise.solvers.deadline import passed_deadline
 from posewise.solvers.interruptible import ProgressCallback
 
-from ..solution.solution import Solution
 from ..terms.objective import ObjectiveError
 from .batch_result import BatchResult, from_bytes, to_bytes, unsolved_result
 from .checkpoint import Checkpoint, batch_fingerprint, open_checkpoint
 from .distributed import allgather_bytes, check_mesh, is_distributed, local_mesh
-from .multistart import (
-    make_solutions,
-    mark_stopped_problems,
-    solve_certified_batch,
-)
+from .multistart import make_solution_batch, solve_certified_batch
 from .problem_batch import ProblemBatch
 from .settings import SolveSettings
+from .solution_batch import SolutionBatch, batch_of_solutions
 from .start_batches import solve_with_retry
+from .stops import stop_sentence
 
 
 class BatchSettings(NamedTuple):
@@ -64,31 +61,30 @@ def make_batch_settings(
 
 def solve_batch(
     problems: ProblemBatch, settings: SolveSettings, batch_settings: BatchSettings
-) -> list[Solution]:
+) -> SolutionBatch:
     """Return the best solution of each problem; see `KOMO.solve_batch`."""
     if not problems.count:
-        return []
+        return batch_of_solutions([])
     with break_silence("preparing and solving", settings.progress is True):
-        return _solve_batch(problems, settings, batch_settings)
+        if not problems.specs[0].is_bounded_between:
+            return _solve_batch(problems, settings, batch_settings)
+        _require_one_process(batch_settings)
+        return batch_of_solutions(solve_certified_batch(problems, settings))
 
 
 def _solve_batch(
     problems: ProblemBatch, settings: SolveSettings, batch_settings: BatchSettings
-) -> list[Solution]:
+) -> SolutionBatch:
     mesh, tolerance = batch_settings.mesh, settings.tolerance
-    if problems.specs[0].is_bounded_between:
-        _require_one_process(batch_settings)
-        return solve_certified_batch(problems, settings)
     checkpoint = _open_checkpoint(problems, settings, batch_settings)
     results = checkpoint.read() if checkpoint else []
     results, share = _share_of_process(results, problems.count, mesh)
     chunk_size = batch_settings.chunk_size if checkpoint else problems.count
-    best: dict[int, Solution] = {}
-    unfinished: set[int] = set()
+    solved, unfinished = 0, set[int]()
     reporter = ProgressReporter(settings.progress)
     for which in _chunks(share, chunk_size):
-        finished = len(best) * settings.starts
-        report = _report_all_chunks(reporter, finished, len(share) * settings.starts)
+        starts = settings.starts
+        report = _report_all_chunks(reporter, solved * starts, len(share) * starts)
         try:
             result = solve_with_retry(
                 problems, which, settings, report, local_mesh(mesh)
@@ -97,15 +93,14 @@ def _solve_batch(
             if not results:
                 raise
             break
-        found = result.select(result.best_rows(tolerance))
-        solutions = make_solutions(problems, found, tolerance)
-        best |= zip(which, solutions, strict=True)
-        results.append(found)
+        solved += len(which)
+        best = result.select(result.best_rows(tolerance))
+        results.append(best)
         stopped = result.problem[result.is_interrupted]
         unfinished |= set(stopped.tolist())
-        is_complete = ~np.isin(found.problem, stopped)
+        is_complete = ~np.isin(best.problem, stopped)
         if checkpoint and is_complete.any():
-            checkpoint.write(found.select(is_complete))
+            checkpoint.write(best.select(is_complete))
         if len(stopped) or passed_deadline():
             break
     missing = np.setdiff1d(share, _solved_problems(results)).tolist()
@@ -114,12 +109,14 @@ def _solve_batch(
     if is_distributed(mesh):
         every = allgather_bytes(to_bytes(results), mesh)
         results = [result for data in every for result in from_bytes(data)]
-    for result in results:
-        others = result.select([b not in best for b in result.problem.tolist()])
-        solutions = make_solutions(problems, others, tolerance)
-        best |= zip(others.problem.tolist(), solutions, strict=True)
-    solutions = [best[b] for b in range(problems.count)]
-    return mark_stopped_problems(solutions, unfinished)
+    rows: BatchResult = jax.tree.map(lambda *a: np.concatenate(a), *results)
+    rows = rows.select(np.argsort(rows.problem, kind="stable"))
+    stopped = {*unfinished, *np.flatnonzero(rows.is_interrupted).tolist()}
+    sentence = ""
+    if stopped:
+        ended = problems.count - len(stopped)
+        sentence = stop_sentence(ended, problems.count, "problems")
+    return make_solution_batch(problems, rows, tolerance, stopped, sentence)
 
 
 def _require_one_process(batch_settings: BatchSettings) -> None:

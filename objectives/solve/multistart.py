@@ -1,7 +1,7 @@
 """Solves of a problem from many starts, and their solutions."""
 
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 import jax.numpy as jnp
@@ -23,6 +23,7 @@ from ..problem.spec import (
     certify_path,
     compile_chain,
     initial_paths,
+    mode_sequence,
 )
 from ..solution.record import SolveRecord
 from ..solution.solution import Solution
@@ -34,9 +35,10 @@ from .given_path import solved_path_as_solution
 from .planned_path import plan_path, why_not_planned
 from .problem_batch import ProblemBatch, make_problem_batch
 from .settings import SolveSettings
+from .solution_batch import SolutionBatch
 from .solutions import certified_solution, make_solution
 from .start_batches import solve_problems
-from .stops import mark_stopped, stop_sentence
+from .stops import mark_stopped, stop_sentence, stopped_status
 
 
 def solve_starts(
@@ -113,27 +115,19 @@ def solve_certified_batch(
     if missing and record is not None:
         unsolved = unsolved_result(problems, missing, record.y)
         solutions += make_solutions(problems, unsolved, settings.tolerance)
-    return mark_stopped_problems(solutions)
+    return _mark_stopped_problems(solutions)
 
 
-def mark_stopped_problems(
-    solutions: Sequence[Solution], unfinished: Collection[int] = ()
-) -> list[Solution]:
-    """Return the solutions of a batch; those that were stopped tell how far it came.
-
-    Args:
-        solutions: one of each problem.
-        unfinished: indices of problems whose other starts have not ended.
-    """
-    stopped = {
-        b for b, s in enumerate(solutions) if s.stopped or s.status.is_stopped
-    } | set(unfinished)
-    if not stopped:
+def _mark_stopped_problems(solutions: Sequence[Solution]) -> list[Solution]:
+    """Return the solutions of problems; those stopped tell how far the batch came."""
+    ended = sum(not (s.stopped or s.status.is_stopped) for s in solutions)
+    if ended == len(solutions):
         return list(solutions)
-    ended = len(solutions) - len(stopped)
     sentence = stop_sentence(ended, len(solutions), "problems")
-    pairs = enumerate(solutions)
-    return [mark_stopped([s], sentence)[0] if b in stopped else s for b, s in pairs]
+    return [
+        mark_stopped([s], sentence)[0] if s.stopped or s.status.is_stopped else s
+        for s in solutions
+    ]
 
 
 def _mark_if_stopped(solutions: list[Solution], count: int) -> list[Solution]:
@@ -276,15 +270,57 @@ def make_solutions(
     findings: tuple[str, ...] = (),
 ) -> list[Solution]:
     """Return the solution in each row of a batch result."""
+    make = _solution_maker(problems, result, tolerance, findings)
+    return [make(row) for row in range(len(result.problem))]
+
+
+def make_solution_batch(
+    problems: ProblemBatch,
+    result: BatchResult,
+    tolerance: float,
+    stopped: Collection[int],
+    sentence: str,
+) -> SolutionBatch:
+    """Return the solutions of a batch, each made when it is asked for.
+
+    Args:
+        problems: the batch.
+        result: a row for each problem.
+        tolerance: see `KOMO.solve`.
+        stopped: indices of problems that were stopped.
+        sentence: what stopped them.
+    """
+    spec = problems.specs[0]
+    # With mode switches the coordinates of the solved world are others.
+    modes = mode_sequence(spec)
+    is_simple = spec.avoidance is None and modes.world is modes.base
+    make = _solution_maker(problems, result, tolerance, ())
+    stop = stopped, sentence, stopped_status()
+    return SolutionBatch(make, result.result, tolerance, is_simple, *stop)
+
+
+def _solution_maker(
+    problems: ProblemBatch,
+    result: BatchResult,
+    tolerance: float,
+    findings: tuple[str, ...],
+) -> Callable[[int], Solution]:
+    """Return the function that makes the solution in a row of a batch result.
+
+    What depends on the worlds is taken now, since they may change until it is called.
+    """
     which = result.problem.tolist()
     worlds = [problems.world_spec(b) for b in which]
-    frozen = {spec: spec.frozen() for spec in dict.fromkeys(worlds)}
-    initial, solutions = problems.initial, []
-    for row, (spec, b) in enumerate(zip(worlds, which, strict=True)):
-        end = _result_of(result.result, row)
-        solved = frozen[spec]
+    known = {
+        spec: (spec.frozen(), mode_sequence(spec)) for spec in dict.fromkeys(worlds)
+    }
+
+    def make(row: int) -> Solution:
+        spec, b, end = worlds[row], which[row], _result_of(result.result, row)
+        frozen, modes = known[spec]
+        initial = problems.initial
         record = SolveRecord(
-            solved if initial is None else solved.from_path(initial[b]),
+            frozen if initial is None else frozen.from_path(initial[b]),
             problems.chain,
             problems.data(b),
             problems.locations,
@@ -294,10 +330,11 @@ def make_solutions(
             float(end.mu),
         )
         seconds, start = float(result.seconds[row]), int(result.start[row])
-        solutions.append(
-            make_solution(spec, end, record, tolerance, seconds, start, findings)
+        return make_solution(
+            spec, modes, end, record, tolerance, seconds, start, findings
         )
-    return solutions
+
+    return make
 
 
 def require_objectives(spec: ProblemSpec) -> None:

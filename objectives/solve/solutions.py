@@ -9,6 +9,7 @@ import numpy as np
 from posewise.compilation.compile_time import total_compile_seconds
 from posewise.solvers import Result, Status
 
+from ..chain.modes import ModeSequence
 from ..problem.deviations import deviations
 from ..problem.spec import CompiledProblem, ProblemSpec, mode_sequence, step_durations
 from ..solution.record import SolveRecord
@@ -19,6 +20,7 @@ from .settings import SolveSettings
 
 def make_solution(
     spec: ProblemSpec,
+    modes: ModeSequence,
     end: Result,
     record: SolveRecord,
     tolerance: float,
@@ -38,7 +40,7 @@ def make_solution(
         tau=step_durations(spec, x),
         kkt_residual=float(end.kkt_residual),
         start=start,
-        modes=mode_sequence(spec),
+        modes=modes,
         alternatives=spec.alternatives,
         findings=findings,
         _record=record,
@@ -74,8 +76,9 @@ def certified_solution(
         deviations(frozen, np.asarray(result.x, float)),
     )
     seconds = time.perf_counter() - began
+    modes = mode_sequence(spec)
     return make_solution(
-        spec, result, record, settings.tolerance, seconds, start, findings
+        spec, modes, result, record, settings.tolerance, seconds, start, findings
     )
 
 

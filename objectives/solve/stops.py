@@ -60,20 +60,26 @@ def stop_cause() -> str:
 
 
 def mark_stopped(solutions: Iterable[Solution], sentence: str) -> list[Solution]:
-    """Return solutions of a call that has been stopped.
+    """Return solutions of a call that has been stopped just now."""
+    status = stopped_status()
+    return [marked_as_stopped(s, sentence, status) for s in solutions]
+
+
+def marked_as_stopped(solution: Solution, sentence: str, status: Status) -> Solution:
+    """Return a solution of a call that has been stopped.
 
     A feasible one that had ended keeps its status; others might have given way to what
     was still to come.
+
+    Args:
+        solution: of the call.
+        sentence: what stopped it.
+        status: see `stopped_status`.
     """
-    status = stopped_status()
-
-    def marked(solution: Solution) -> Solution:
-        is_good = solution.feasible and not solution.status.is_stopped
-        is_fixed = is_good or solution.status is Status.BAD_INPUT
-        new_status = solution.status if is_fixed else status
-        return replace(solution, status=new_status, stopped=sentence)
-
-    return [marked(solution) for solution in solutions]
+    is_good = solution.feasible and not solution.status.is_stopped
+    is_fixed = is_good or solution.status is Status.BAD_INPUT
+    new_status = solution.status if is_fixed else status
+    return replace(solution, status=new_status, stopped=sentence)
 
 
 def pass_on_stop(solutions: Sequence[Solution]) -> None:

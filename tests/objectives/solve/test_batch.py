@@ -123,4 +123,29 @@ def test_errors_name_what_is_wrong(call, match):
 
 
 def test_no_world_no_solution():
-    assert reaching()[0].solve_batch(worlds=[]) == []
+    assert len(reaching()[0].solve_batch(worlds=[])) == 0
+
+
+def test_arrays_are_those_of_the_solutions():
+    komo, goal = reaching()
+    targets = np.array([[0.3, 0.4, 0], [5.0, 0, 0], [0.2, -0.5, 0]])
+    batch = komo.solve_batch({goal: targets}, starts=2, progress=False)
+    assert len(batch) == 3 and batch[-1] is batch[2] and len(batch[1:]) == 2
+    for name in ("path", "q", "feasible", "iterations"):
+        each = [getattr(s, name) for s in batch]
+        np.testing.assert_allclose(getattr(batch, name), each, err_msg=name)
+    assert batch.status.tolist() == [int(s.status) for s in batch]
+    np.testing.assert_allclose(batch.cost, [s.sos for s in batch], rtol=1e-12)
+    worst = [max(s.eq, s.ineq) for s in batch]
+    np.testing.assert_allclose(batch.violation, worst, rtol=1e-9, atol=1e-15)
+    with pytest.raises(IndexError):
+        batch[3]
+
+
+def test_solutions_are_of_the_world_as_it_was():
+    komo, goal = reaching()
+    batch = komo.solve_batch({goal: [[0.3, 0.4, 0]]}, progress=False)
+    before = komo.config.q
+    komo.config.q = before + 0.3
+    assert batch[0].feasible
+    np.testing.assert_allclose(batch[0]._record.spec.config.q, before)
