@@ -1,7 +1,8 @@
 """A path problem as a value, and the functions that make it ready for the solver."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -22,7 +23,7 @@ from ..chain.problem import Chain
 from ..clearance.avoidance import CollisionAvoidance
 from ..clearance.certificate import Certificate, certify
 from ..clearance.motion_model import MotionPart, motion_parts
-from ..terms.interval import AddedConstraint, Choice
+from ..terms.interval import AddedConstraint, Choice, ResolvedAlternative
 from ..terms.objective import Objective, ObjectiveError
 from .random_paths import sample_initial_paths
 
@@ -95,6 +96,10 @@ class ProblemSpec:
     """Constraints with several alternatives, none of which is chosen yet."""
     alternatives: tuple[str, ...] = ()
     """Names of the alternatives that were chosen."""
+    room: tuple[tuple[Objective, ...], ...] = ()
+    """Objectives of each combination of alternatives that is tried: the program has
+    room for the rows of any of them, so that they share it. Empty: there is no choice.
+    """
     constraints: tuple[AddedConstraint, ...] = ()
     """Sources of objectives and choices."""
     switches: tuple[ModeSwitch, ...] = ()
@@ -140,14 +145,23 @@ class ProblemSpec:
         """The world's state one step before the start; None: at rest."""
         return None if self.start_velocity is None else states_before(self)[0]
 
-    def with_alternatives(self, chosen: tuple[Any, ...]) -> "ProblemSpec":
-        """Return the problem with one alternative of each choice."""
-        added = (o for alternative in chosen for o in alternative.objectives)
+    def with_alternatives(
+        self,
+        chosen: tuple[ResolvedAlternative, ...],
+        room: Iterable[tuple[Objective, ...]],
+    ) -> "ProblemSpec":
+        """Return the problem with one alternative of each choice.
+
+        Args:
+            chosen: the alternatives.
+            room: see the field.
+        """
         return replace(
             self,
-            objectives=(*self.objectives, *added),
+            objectives=(*self.objectives, *objectives_of(chosen)),
             choices=(),
             alternatives=tuple(alternative.name for alternative in chosen),
+            room=tuple(room),
             cache=ProblemCache(modes=self.cache.modes),
         )
 
@@ -177,6 +191,11 @@ class ProblemSpec:
         other = object.__new__(ProblemSpec)
         other.__dict__.update(self.__dict__, **changes)
         return other
+
+
+def objectives_of(chosen: Iterable[ResolvedAlternative]) -> tuple[Objective, ...]:
+    """Return the objectives of one alternative of each choice."""
+    return tuple(o for alternative in chosen for o in alternative.objectives)
 
 
 def mode_sequence(spec: ProblemSpec) -> ModeSequence:
@@ -245,7 +264,9 @@ def _build(spec: ProblemSpec, modes: ModeSequence) -> CompiledProblem:
     return make_tables(
         program_purpose(spec),
         lambda: CompiledProblem(
-            *build_chain(modes, spec.objectives, spec.k_order, spec.tau, durations)
+            *build_chain(
+                modes, spec.objectives, spec.k_order, spec.tau, durations, spec.room
+            )
         ),
     )
 
@@ -253,9 +274,11 @@ def _build(spec: ProblemSpec, modes: ModeSequence) -> CompiledProblem:
 def program_purpose(spec: ProblemSpec) -> Hashable:
     """Return what the program of a problem computes, whatever its world has besides."""
     tree = mode_sequence(spec).world.tree.model.layout.tree
+    own = {id(o) for chosen in spec.room for o in chosen}
+    common = [o for o in spec.objectives if id(o) not in own]
     rows = [
         (o.feature.symbol.name, o.feature.order, o.type.name, len(o.slices))
-        for o in spec.objectives
+        for o in chain(common, *spec.room)
     ]
     return tree, spec.T, spec.k_order, tuple(rows), len(_duration_coordinates(spec))
 

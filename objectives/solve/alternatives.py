@@ -16,7 +16,13 @@ from posewise.features import Feature
 from posewise.solvers.deadline import check_deadline
 
 from ..chain.courses import set_courses
-from ..problem.spec import ProblemSpec, initial_path, mode_sequence, states_before
+from ..problem.spec import (
+    ProblemSpec,
+    initial_path,
+    mode_sequence,
+    objectives_of,
+    states_before,
+)
 from ..solution.solution import Solution
 from ..terms.interval import ResolvedAlternative
 from ..terms.objective import OT, Objective
@@ -59,7 +65,8 @@ def resolve_alternatives(spec: ProblemSpec) -> list[ProblemSpec]:
         )
         combined = product(ranked, rated)
         ranked = _lowest_rated([(x + y, a + b) for (x, a), (y, b) in combined])
-    return [spec.with_alternatives(chosen) for _, chosen in ranked]
+    room = [objectives_of(chosen) for _, chosen in ranked]
+    return [spec.with_alternatives(chosen, room) for _, chosen in ranked]
 
 
 def solve_alternatives(
