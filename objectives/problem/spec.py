@@ -1,6 +1,6 @@
 """A path problem as a value, and the functions that make it ready for the solver."""
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -76,6 +76,8 @@ class ProblemCache:
     findings: LastResult[tuple[str, ...]] = field(default_factory=LastResult)
     scale: LastResult[WorldScale] = field(default_factory=LastResult)
     between: LastResult[CompiledProblem] = field(default_factory=LastResult)
+    combinations: LastResult[list["ProblemCache"]] = field(default_factory=LastResult)
+    """Caches of the problem with each combination of alternatives that is tried."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,25 +147,34 @@ class ProblemSpec:
         """The world's state one step before the start; None: at rest."""
         return None if self.start_velocity is None else states_before(self)[0]
 
-    def with_alternatives(
-        self,
-        chosen: tuple[ResolvedAlternative, ...],
-        room: Iterable[tuple[Objective, ...]],
-    ) -> "ProblemSpec":
-        """Return the problem with one alternative of each choice.
+    def with_each_of(
+        self, combinations: Sequence[tuple[ResolvedAlternative, ...]]
+    ) -> "list[ProblemSpec]":
+        """Return the problem with each of several combinations of alternatives.
 
         Args:
-            chosen: the alternatives.
-            room: see the field.
+            combinations: one alternative of each choice.
         """
-        return replace(
-            self,
-            objectives=(*self.objectives, *objectives_of(chosen)),
-            choices=(),
-            alternatives=tuple(alternative.name for alternative in chosen),
-            room=tuple(room),
-            cache=ProblemCache(modes=self.cache.modes),
+        caches = self.cache.combinations.get(
+            tuple(combinations),
+            lambda: [ProblemCache(modes=self.cache.modes) for _ in combinations],
         )
+        added = [
+            tuple(o for a in chosen for o in a.objectives) for chosen in combinations
+        ]
+        return [
+            replace(
+                self,
+                objectives=(*self.objectives, *objectives),
+                choices=(),
+                alternatives=tuple(alternative.name for alternative in chosen),
+                room=tuple(added),
+                cache=cache,
+            )
+            for chosen, objectives, cache in zip(
+                combinations, added, caches, strict=True
+            )
+        ]
 
     def in_world(self, world: Config) -> "ProblemSpec":
         """Return the same problem in another world.
@@ -191,11 +202,6 @@ class ProblemSpec:
         other = object.__new__(ProblemSpec)
         other.__dict__.update(self.__dict__, **changes)
         return other
-
-
-def objectives_of(chosen: Iterable[ResolvedAlternative]) -> tuple[Objective, ...]:
-    """Return the objectives of one alternative of each choice."""
-    return tuple(o for alternative in chosen for o in alternative.objectives)
 
 
 def mode_sequence(spec: ProblemSpec) -> ModeSequence:

@@ -1,0 +1,155 @@
+"""The search over alternatives of a problem, in the time that a few solves take.
+
+Alternatives share the starts and one program. Those after the first feasible path begin
+at the best one, the most alike first: of windows of slices, the next earlier or later.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from posewise.compilation.progress import write_line
+from posewise.solvers.deadline import check_deadline
+from posewise.solvers.interruptible import REPORT_INTERVAL
+
+from ..problem.spec import ProblemSpec
+from ..solution.solution import Solution
+from ..terms.objective import OT
+from .alternatives import resolve_alternatives
+from .multistart import best_solution
+from .settings import SolveSettings
+from .stops import mark_stopped, stop_sentence
+
+Solve = Callable[[ProblemSpec, SolveSettings, bool], list[Solution]]
+"""Solves a problem without choices; the last argument tells whether a single start that
+stalls is followed by a random one."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchEffort:
+    """Choices of the search, varied in docs/evidence.md."""
+
+    further_iterations: float = 2.0
+    """Ratio of the iterations after which no further alternative is tried to those
+    until the first feasible path [1]. Larger values find better paths, and take longer.
+    """
+    second_tries: int = 2
+    """Number of alternatives that are solved from all starts if none is feasible from
+    its share of them (count). More find more paths, and take longer if there is none.
+    """
+
+
+SEARCH_EFFORT = SearchEffort()
+
+
+def solve_alternatives(
+    spec: ProblemSpec, settings: SolveSettings, solve: Solve, retry: bool = False
+) -> list[Solution]:
+    """Return the solutions of all alternatives that are tried.
+
+    Each gets a share of the starts. Without costs, alternatives after the first
+    feasible path are skipped. If there is no feasible path, the least violated
+    alternatives get all starts. An interrupt or a deadline ends the search with the
+    solutions of those tried.
+
+    Args:
+        spec: the problem.
+        settings: with the number of starts for all alternatives together.
+        solve: solves one of them.
+        retry: whether a single start that stalls is followed by a random one.
+
+    Raises:
+        KeyboardInterrupt: for an interrupt before there is a solution.
+    """
+    problems = resolve_alternatives(spec)
+    if len(problems) == 1:
+        return solve(problems[0], settings, retry)
+    solutions: list[Solution] = []
+    ended, began = 0, time.perf_counter()
+    reported = began
+    try:
+        for found in _tries(problems, settings, solve, retry):
+            solutions += found
+            if any(s.stopped for s in found):
+                break
+            ended = min(ended + 1, len(problems))
+            now = time.perf_counter()
+            if settings.progress is True and now - reported > REPORT_INTERVAL:
+                good = sum(s.feasible for s in solutions)
+                write_line(
+                    f"posewise, {now - began:.0f} s: {ended} of {len(problems)}"
+                    f" alternatives tried, {good} of {len(solutions)} paths feasible"
+                )
+                reported = now
+        else:
+            return solutions
+    except KeyboardInterrupt:
+        if not solutions:
+            raise
+    # Solutions of alternatives that ended have no sentence about it.
+    sentence = stop_sentence(ended, len(problems), "alternatives")
+    return mark_stopped(solutions, sentence)
+
+
+def _tries(
+    problems: Sequence[ProblemSpec],
+    settings: SolveSettings,
+    solve: Solve,
+    retry: bool,
+) -> Iterator[list[Solution]]:
+    """Yield the solutions of one alternative after the other, as long as it pays.
+
+    Args:
+        problems: one for each alternative.
+        settings: see `solve_alternatives`, as for all below.
+        solve: solves one of them.
+        retry: whether a single start that stalls is followed by a random one.
+
+    Raises:
+        KeyboardInterrupt: once the deadline has passed.
+    """
+    share = replace(settings, starts=-(-settings.starts // len(problems)))
+    onward = share.going_on()
+    remaining = [*problems]
+    ends: list[tuple[Solution, ProblemSpec]] = []
+    first_iterations = further_iterations = 0
+    best: tuple[Solution, ProblemSpec] | None = None
+    while remaining:
+        if ends:
+            check_deadline()
+        problem = remaining[0] if best is None else _most_alike(remaining, best[1])
+        remaining.remove(problem)
+        if best is None:
+            found = solve(problem, share, False)
+            first_iterations += sum(s.iterations for s in found)
+        else:
+            found = solve(problem.from_path(best[0].path), onward, False)
+            further_iterations += sum(s.iterations for s in found)
+        yield found
+        ends.append((best_solution(found), problem))
+        leader = min(ends, key=lambda end: end[0].rank())
+        best = leader if leader[0].feasible else None
+        has_costs = any(o.type is OT.sos for o in problem.objectives)
+        effort = SEARCH_EFFORT.further_iterations if has_costs else 0.0
+        if best and further_iterations >= effort * first_iterations:
+            break
+    if best is not None:
+        return
+    ends.sort(key=lambda end: end[0].rank())
+    for _, problem in ends[: SEARCH_EFFORT.second_tries]:
+        check_deadline()
+        found = solve(problem, settings, retry)
+        yield found
+        if any(s.feasible for s in found):
+            return
+
+
+def _most_alike(problems: Sequence[ProblemSpec], other: ProblemSpec) -> ProblemSpec:
+    """Return the problem that differs from another one in the fewest rows."""
+    rows = _rows(other)
+    return min(problems, key=lambda problem: len(_rows(problem) ^ rows))
+
+
+def _rows(problem: ProblemSpec) -> set[tuple[int, OT, int]]:
+    """Return what is asked: features, their types, and slices."""
+    return {(id(o.feature), o.type, t) for o in problem.objectives for t in o.slices}
