@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from posewise.compilation.progress import write_line
 from posewise.solvers.deadline import check_deadline
 from posewise.solvers.interruptible import REPORT_INTERVAL
@@ -32,6 +34,11 @@ class SearchEffort:
     further_iterations: float = 2.0
     """Ratio of the iterations after which no further alternative is tried to those
     until the first feasible path [1]. Larger values find better paths, and take longer.
+    """
+    vain_tries: int = 2
+    """Number of alternatives in a row that are no better than the best, after which no
+    further one is tried (count): of windows of slices, one earlier and one later. More
+    find better paths, and take longer.
     """
     second_tries: int = 2
     """Number of alternatives that are solved from all starts if none is feasible from
@@ -112,7 +119,7 @@ def _tries(
     onward = share.going_on()
     remaining = [*problems]
     ends: list[tuple[Solution, ProblemSpec]] = []
-    first_iterations = further_iterations = 0
+    first_iterations = further_iterations = vain_tries = 0
     best: tuple[Solution, ProblemSpec] | None = None
     while remaining:
         if ends:
@@ -128,10 +135,12 @@ def _tries(
         yield found
         ends.append((best_solution(found), problem))
         leader = min(ends, key=lambda end: end[0].rank())
+        vain_tries = 0 if leader is ends[-1] else vain_tries + 1
         best = leader if leader[0].feasible else None
         has_costs = any(o.type is OT.sos for o in problem.objectives)
         effort = SEARCH_EFFORT.further_iterations if has_costs else 0.0
-        if best and further_iterations >= effort * first_iterations:
+        is_enough = further_iterations >= effort * first_iterations
+        if best and (is_enough or vain_tries >= SEARCH_EFFORT.vain_tries):
             break
     if best is not None:
         return
@@ -145,11 +154,23 @@ def _tries(
 
 
 def _most_alike(problems: Sequence[ProblemSpec], other: ProblemSpec) -> ProblemSpec:
-    """Return the problem that differs from another one in the fewest rows."""
-    rows = _rows(other)
-    return min(problems, key=lambda problem: len(_rows(problem) ^ rows))
+    """Return the problem that differs from another one in the fewest rows.
+
+    Among equals, such as a contact in any one slice, it is the one nearest in time.
+    """
+    rows, middle = _rows(other), _middle(other)
+
+    def difference(problem: ProblemSpec) -> tuple[int, float]:
+        return len(_rows(problem) ^ rows), abs(_middle(problem) - middle)
+
+    return min(problems, key=difference)
 
 
 def _rows(problem: ProblemSpec) -> set[tuple[int, OT, int]]:
     """Return what is asked: features, their types, and slices."""
     return {(id(o.feature), o.type, t) for o in problem.objectives for t in o.slices}
+
+
+def _middle(problem: ProblemSpec) -> float:
+    """Return the mean slice of what is asked."""
+    return float(np.mean([t for o in problem.objectives for t in o.slices]))
