@@ -216,7 +216,8 @@ class KOMO(PathProblem):
 
         Args:
             seed: of the random starts.
-            starts: number of starts; the best feasible solution is returned. Without
+            starts: number of starts, which the alternatives of constraints that have
+                several share; the best feasible solution is returned. Without
                 costs, and where distances or deviations between slices are checked, it
                 is the first feasible one, and further starts are skipped; `solve_all`
                 solves from all.

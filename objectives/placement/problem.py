@@ -22,6 +22,7 @@ from ..checks.loose import loose_roots
 from ..checks.precision import coarse_coordinates
 from ..checks.signs import doubtful_signs
 from ..komo import KOMO
+from ..problem.no_overlap import NO_OVERLAP
 from ..problem.objective_builder import feature_label
 from ..solution.solution import Solution
 from ..solve.alternatives import resolve_alternatives
@@ -247,7 +248,7 @@ def _constrain(world: Config, constraints: Sequence[PlacementConstraint]) -> KOM
             feature, kind = constraint
             komo.add_objective(None, feature, type=kind)
         else:
-            komo.add(constraint)
+            komo.add(constraint, collisions=False)
     return komo
 
 
@@ -283,5 +284,5 @@ def _avoid_collisions(komo: KOMO, names: Sequence[str]) -> None:
             None,
             Feature(PADDED_COLLISION_ROWS, moving),
             type=OT.ineq,
-            name="no collisions",
+            name=NO_OVERLAP,
         )
