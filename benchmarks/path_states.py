@@ -101,12 +101,12 @@ def compare(state: str, slices: int, starts: int, rounds: int) -> None:
     """Print a row of the table."""
     C, step = kitchen(state), STEPS.get(state, 0.5)
     without = measured(C, "none", step, slices, starts, rounds)
-    told = measured(C, state, step, slices, starts, rounds)
-    first, again = told[0] / without[0], told[1] / without[1]
+    with_state = measured(C, state, step, slices, starts, rounds)
+    first, again = with_state[0] / without[0], with_state[1] / without[1]
     print(
-        f"| {state} | {slices} | {starts} | {without[0]:.1f} | {told[0]:.1f} |"
-        f" {first:.1f} | {1e3 * without[1]:.0f} | {1e3 * told[1]:.0f} | {again:.1f} |"
-        f" {told[2].status.name} |",
+        f"| {state} | {slices} | {starts} | {without[0]:.1f} | {with_state[0]:.1f} |"
+        f" {first:.1f} | {1e3 * without[1]:.0f} | {1e3 * with_state[1]:.0f} |"
+        f" {again:.1f} | {with_state[2].status.name} |",
         flush=True,
     )
 
@@ -117,10 +117,15 @@ def main() -> None:
     parser.add_argument("--slices", type=int, nargs="*", default=[16])
     parser.add_argument("--starts", type=int, nargs="*", default=[1, 8])
     parser.add_argument("--rounds", type=int, default=5)
-    given = parser.parse_args()
-    every = [(s, n, k) for s in given.only for n in given.slices for k in given.starts]
+    arguments = parser.parse_args()
+    every = [
+        (s, n, k)
+        for s in arguments.only
+        for n in arguments.slices
+        for k in arguments.starts
+    ]
     if len(every) == 1:
-        return compare(*every[0], given.rounds)
+        return compare(*every[0], arguments.rounds)
     print(
         "| state | slices | starts | first s without | first s | ratio |"
         " ms without | ms | ratio | status |\n"
@@ -129,7 +134,7 @@ def main() -> None:
     )
     for state, slices, starts in every:
         chosen = ["--only", state, "--slices", str(slices), "--starts", str(starts)]
-        options = [*chosen, "--rounds", str(given.rounds)]
+        options = [*chosen, "--rounds", str(arguments.rounds)]
         with tempfile.TemporaryDirectory() as folder:
             environment = {**os.environ, "POSEWISE_CACHE": folder}
             command = [sys.executable, __file__, *options]

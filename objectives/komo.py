@@ -305,8 +305,8 @@ class KOMO(PathProblem):
             settings = make_settings(self.spec, tolerance, progress, {}, seed=seed)
             return self._best(
                 settings,
-                lambda spec, given, _, findings: [
-                    plan_path(spec, given, findings, plugged)
+                lambda spec, share, _, findings: [
+                    plan_path(spec, share, findings, plugged)
                 ],
             )
 

@@ -62,9 +62,9 @@ def rows_of_alternatives(
         members: of the problem, with one of the alternatives.
         room: objectives of each alternative; empty: there is only this one.
     """
-    own = {id(objective) for chosen in room for objective in chosen}
+    chosen_ids = {id(objective) for chosen in room for objective in chosen}
     common = {
-        group: [row for _, row in rows if id(row.objective) not in own]
+        group: [row for _, row in rows if id(row.objective) not in chosen_ids]
         for group, rows in members.items()
     }
     bound = [bind_objectives(modes, chosen) for chosen in room] or [{}]

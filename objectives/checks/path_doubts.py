@@ -11,8 +11,8 @@ from posewise.robots.errors import first_few
 from posewise.robots.kinematics.forward import ForwardPass
 
 from ..chain.modes import ModeSequence, original_name
+from ..terms.loose import loose_frames
 from ..terms.objective import OT, Objective
-from .loose import loose_frames
 
 MAX_TOUCH_DEPTH = 1.5e-3
 """Depth of an overlap from which it is told [m]; solves that avoid it reach 1 mm."""

@@ -18,7 +18,6 @@ from posewise.robots.validation import number
 from posewise.solvers.deadline import time_limit
 
 from ..checks.doubts import doubts_of, impediments
-from ..checks.loose import loose_roots
 from ..checks.precision import coarse_coordinates
 from ..checks.signs import doubtful_signs
 from ..komo import KOMO
@@ -29,6 +28,7 @@ from ..solve.alternatives import resolve_alternatives
 from ..solve.settings import AUGMENTED_LAGRANGIAN, make_settings
 from ..solve.stops import check_max_time
 from ..terms.interval import SupportsObjectives
+from ..terms.loose import loose_roots
 from ..terms.objective import OT, ObjectiveError
 from ..terms.typing import PlacementOptions
 from .arguments import (

@@ -131,10 +131,10 @@ def passed_points(spec: ProblemSpec) -> Bool[np.ndarray, " points"]:
     """
     passed = np.zeros(spec.T + 1, bool)
     passed[[0, -1]] = True
-    own = {id(o) for chosen in spec.room for o in chosen}
+    chosen_ids = {id(o) for chosen in spec.room for o in chosen}
     for o in spec.objectives:
         is_posed = o.type is not OT.sos and o.feature.order == 0
-        if is_posed and id(o) in own and len(o.slices) < spec.T:
+        if is_posed and id(o) in chosen_ids and len(o.slices) < spec.T:
             passed[[o.slices[0] + 1, o.slices[-1] + 1]] = True
         # Equations over many slices describe a motion, and no place to pass.
         if o.type is OT.eq and o.feature.order == 0 and len(o.slices) == 1:

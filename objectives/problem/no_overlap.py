@@ -5,7 +5,7 @@ from dataclasses import replace
 from posewise.features import Feature
 from posewise.features.table import FS
 
-from ..checks.loose import loose_frames
+from ..terms.loose import loose_frames
 from ..terms.objective import OT, Objective
 from .objective_builder import make_objective
 from .spec import ProblemSpec
@@ -34,8 +34,8 @@ def with_objects_apart(spec: ProblemSpec) -> ProblemSpec:
 
 def without_default(spec: ProblemSpec) -> ProblemSpec:
     """Return the problem without these rows, which others replace."""
-    kept = tuple(o for o in spec.objectives if not _is_default(o))
-    return replace(spec, objectives=kept)
+    objectives = tuple(o for o in spec.objectives if not _is_default(o))
+    return replace(spec, objectives=objectives)
 
 
 def keeps_all_apart(objective: Objective) -> bool:

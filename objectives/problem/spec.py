@@ -280,8 +280,8 @@ def _build(spec: ProblemSpec, modes: ModeSequence) -> CompiledProblem:
 def program_purpose(spec: ProblemSpec) -> Hashable:
     """Return what the program of a problem computes, whatever its world has besides."""
     tree = mode_sequence(spec).world.tree.model.layout.tree
-    own = {id(o) for chosen in spec.room for o in chosen}
-    common = [o for o in spec.objectives if id(o) not in own]
+    chosen_ids = {id(o) for chosen in spec.room for o in chosen}
+    common = [o for o in spec.objectives if id(o) not in chosen_ids]
     rows = [
         (o.feature.symbol.name, o.feature.order, o.type.name, len(o.slices))
         for o in chain(common, *spec.room)

@@ -1,7 +1,7 @@
 """The search over alternatives of a problem, in the time that a few solves take.
 
 Alternatives share the starts and one program. Those after the first feasible path begin
-at the best one, the most alike first: of windows of slices, the next earlier or later.
+at the best one, the most similar first: of windows of slices, the next one in time.
 """
 
 import time
@@ -75,9 +75,9 @@ def solve_alternatives(
     ended, began = 0, time.perf_counter()
     reported = began
     try:
-        for found in _tries(problems, settings, solve, retry):
-            solutions += found
-            if any(s.stopped for s in found):
+        for solved in _tries(problems, settings, solve, retry):
+            solutions += solved
+            if any(s.stopped for s in solved):
                 break
             ended = min(ended + 1, len(problems))
             now = time.perf_counter()
@@ -124,16 +124,16 @@ def _tries(
     while remaining:
         if ends:
             check_deadline()
-        problem = remaining[0] if best is None else _most_alike(remaining, best[1])
+        problem = remaining[0] if best is None else _most_similar(remaining, best[1])
         remaining.remove(problem)
         if best is None:
-            found = solve(problem, share, False)
-            first_iterations += sum(s.iterations for s in found)
+            solved = solve(problem, share, False)
+            first_iterations += sum(s.iterations for s in solved)
         else:
-            found = solve(problem.from_path(best[0].path), onward, False)
-            further_iterations += sum(s.iterations for s in found)
-        yield found
-        ends.append((best_solution(found), problem))
+            solved = solve(problem.from_path(best[0].path), onward, False)
+            further_iterations += sum(s.iterations for s in solved)
+        yield solved
+        ends.append((best_solution(solved), problem))
         leader = min(ends, key=lambda end: end[0].rank())
         vain_tries = 0 if leader is ends[-1] else vain_tries + 1
         best = leader if leader[0].feasible else None
@@ -147,13 +147,13 @@ def _tries(
     ends.sort(key=lambda end: end[0].rank())
     for _, problem in ends[: SEARCH_EFFORT.second_tries]:
         check_deadline()
-        found = solve(problem, settings, retry)
-        yield found
-        if any(s.feasible for s in found):
+        solved = solve(problem, settings, retry)
+        yield solved
+        if any(s.feasible for s in solved):
             return
 
 
-def _most_alike(problems: Sequence[ProblemSpec], other: ProblemSpec) -> ProblemSpec:
+def _most_similar(problems: Sequence[ProblemSpec], other: ProblemSpec) -> ProblemSpec:
     """Return the problem that differs from another one in the fewest rows.
 
     Among equals, such as a contact in any one slice, it is the one nearest in time.
