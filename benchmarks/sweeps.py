@@ -70,6 +70,7 @@ from posewise.logic.motion import (  # noqa: E402
 from posewise.logic.motion.replay import REPLAY_DRIVE  # noqa: E402
 from posewise.logic.relaxed import stack_equilibrium  # noqa: E402
 from posewise.objectives.solve import (  # noqa: E402
+    alternative_search,
     alternatives,
     avoidance_rows,
     goal_configurations,
@@ -232,6 +233,10 @@ GROUPS: Mapping[str, tuple[Sweep, ...]] = {
         Sweep(settings.PATH_OPTIONS, solved(moved_blocks), ("contact_max_step",)),
         Sweep(
             alternatives.ALTERNATIVE_SEARCH,
+            solved(undecided_paths, log_cost),
+        ),
+        Sweep(
+            alternative_search.SEARCH_EFFORT,
             solved(undecided_paths, log_cost),
         ),
     ),

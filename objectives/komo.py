@@ -45,7 +45,8 @@ from .problem.path_problem import PathProblem
 from .problem.spec import ProblemSpec
 from .solution.solution import Solution
 from .solution.warm_start import WarmStart, shift_problem
-from .solve.alternatives import resolve_alternatives, solve_alternatives
+from .solve.alternative_search import solve_alternatives
+from .solve.alternatives import resolve_alternatives
 from .solve.batches import make_batch_settings, solve_batch
 from .solve.multistart import best_solution, require_objectives, solve_starts
 from .solve.path_function import (
@@ -216,7 +217,8 @@ class KOMO(PathProblem):
 
         Args:
             seed: of the random starts.
-            starts: number of starts; the best feasible solution is returned. Without
+            starts: number of starts, which the alternatives of constraints that have
+                several share; the best feasible solution is returned. Without
                 costs, and where distances or deviations between slices are checked, it
                 is the first feasible one, and further starts are skipped; `solve_all`
                 solves from all.
@@ -304,7 +306,9 @@ class KOMO(PathProblem):
             settings = make_settings(self.spec, tolerance, progress, {}, seed=seed)
             return self._best(
                 settings,
-                lambda spec, findings: [plan_path(spec, settings, findings, plugged)],
+                lambda spec, share, _, findings: [
+                    plan_path(spec, share, findings, plugged)
+                ],
             )
 
     def check(self, tolerance: float = 1e-3) -> tuple[str, ...]:
@@ -369,28 +373,38 @@ class KOMO(PathProblem):
         """
         return self._best(
             settings,
-            lambda spec, findings: solve_starts(
-                spec, settings, retry=retry, findings=findings
+            lambda spec, share, again, findings: solve_starts(
+                spec, share, retry=again, findings=findings
             ),
+            retry,
         )
 
     def _best(
         self,
         settings: SolveSettings,
-        solve: Callable[[ProblemSpec, tuple[str, ...]], list[Solution]],
+        solve: Callable[
+            [ProblemSpec, SolveSettings, bool, tuple[str, ...]], list[Solution]
+        ],
+        retry: bool = False,
     ) -> Solution:
         """Return the best solution of all alternatives, and keep it as the last one.
 
         Args:
             settings: of the solves.
-            solve: from a problem without choices, and findings on it, to solutions.
+            solve: see `solve_alternatives`, with findings on the problem.
+            retry: whether a single start that stalls is followed by a random one.
         """
         began = total_compile_seconds()
         goes_on = self._warm is not None and self._warm.keeps_multipliers
         # Checks take longer than a solve that goes on from one they have been made for.
         findings = () if goes_on else warn_of_problems(self.spec, settings.tolerance)
         best = best_solution(
-            solve_alternatives(self.spec, lambda spec: solve(spec, findings))
+            solve_alternatives(
+                self.spec,
+                settings,
+                lambda spec, share, again: solve(spec, share, again, findings),
+                retry,
+            )
         )
         (self._last,) = with_compile_seconds([best], began)
         return self._last

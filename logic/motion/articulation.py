@@ -6,8 +6,8 @@ from itertools import product
 
 import numpy as np
 
-from posewise.objectives.checks.loose import loose_roots
 from posewise.objectives.clearance.avoidance import TOUCH_DEPTH
+from posewise.objectives.terms.loose import loose_roots
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError, unknown_name
 from posewise.robots.kinematics.transforms import pose_multiply, quat_to_matrix

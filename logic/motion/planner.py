@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from posewise.compilation.progress import break_silence
-from posewise.objectives.checks.loose import loose_roots
 from posewise.objectives.checks.units import lengths_in_millimetres
 from posewise.objectives.solve.stops import check_max_time, stop_cause
+from posewise.objectives.terms.loose import loose_roots
 from posewise.robots.config import Config
 from posewise.robots.contact.world_scale import WorldScale
 from posewise.robots.errors import ConfigError, ProblemWarning, first_few

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from posewise.objectives.checks.loose import loose_roots
+from posewise.objectives.terms.loose import loose_roots
 from posewise.robots.config import Config
 from posewise.robots.kinematics.transforms import quat_to_matrix
 

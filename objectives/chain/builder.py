@@ -4,15 +4,15 @@ The number of instances of a group is rounded up to a bucket, so that adding one
 objective seldom recompiles.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 from jaxtyping import Float
 
-from posewise.features.bound_feature import BoundFeature
 from posewise.features.collisions import MAX_COLLISION_SLACK
 from posewise.features.symbol import PERIOD
 from posewise.features.vectors import row_directions
@@ -21,8 +21,9 @@ from posewise.solvers import EQ, INEQ, SOS
 
 from ..terms.objective import Objective
 from .groups import ChainData, FeatureBatch, FeatureGroup
-from .modes import Mode, ModeSequence
+from .modes import ModeSequence
 from .problem import Chain
+from .slice_rows import SliceObjective, bind_objectives, rows_of_alternatives
 
 
 class RowLocation(NamedTuple):
@@ -38,25 +39,13 @@ class RowLocation(NamedTuple):
     """Smallest value of the feature (slices, D); rows below it return slack."""
 
 
-class SliceObjective(NamedTuple):
-    """An objective in one slice."""
-
-    t: int
-    objective: Objective
-    feature: BoundFeature
-    frames: np.ndarray
-    """Indices (window, m) of the frames in each slice of the window."""
-    weight: float
-    fraction: float | None
-    """Fraction of the way from the slice before; None: in the slice."""
-
-
 def build_chain(
     modes: ModeSequence,
     objectives: Sequence[Objective],
     order: int,
     tau: Float[np.ndarray, " T"],
     durations: tuple[int, ...] = (),
+    room: Sequence[Sequence[Objective]] = (),
 ) -> tuple[Chain, ChainData, list[list[RowLocation]]]:
     """Return structure and data of a problem, and the rows of each objective.
 
@@ -69,30 +58,11 @@ def build_chain(
         order: number of fixed slices before the first one.
         tau: duration of the step into each slice [s].
         durations: see `Chain.durations`.
+        room: see `ProblemSpec.room`.
     """
     K, T = modes.world.tree.model.unnamed_kinematics, len(tau)
-    members: dict[FeatureGroup, list[tuple[int, SliceObjective]]] = {}
-    for i, objective in enumerate(objectives):
-        weights = objective.weights or (1.0,) * len(objective.slices)
-        windows: dict[tuple[Mode, ...], BoundWindow] = {}
-        for t, weight in zip(objective.slices, weights, strict=True):
-            window = _window_modes(modes, objective, t)
-            if window not in windows:
-                windows[window] = _bind_window(modes, objective, window)
-            feature, frames, group = windows[window]
-            row = SliceObjective(
-                t, objective, feature, frames, weight, objective.fraction
-            )
-            members.setdefault(group, []).append((i, row))
+    members = bind_objectives(modes, objectives)
     separate = _separate_coordinates(K.tree, modes.shared_columns)
-    members = {
-        replace(
-            group,
-            is_single_column=_is_single_column(group, instances, separate)
-            and not (durations and group.order),
-        ): instances
-        for group, instances in members.items()
-    }
 
     dtype = K.node_p.dtype
     locations: list[list[RowLocation]] = [[] for _ in objectives]
@@ -101,26 +71,25 @@ def build_chain(
     num_rows = 0
     # Groups with Jacobians of the same shape are neighbours, because the solver
     # concatenates such blocks; see `solvers.residuals.merge_like_blocks`.
-    for group, instances in sorted(
-        members.items(), key=lambda item: _jacobian_shape_key(item[0])
-    ):
-        D = group.num_rows
+    every = [
+        (_sized(kind, choices, separate, bool(durations)), kind, choices)
+        for kind, choices in rows_of_alternatives(modes, members, room).items()
+    ]
+    for group, kind, choices in sorted(every, key=lambda g: _jacobian_shape_key(g[0])):
+        D, instances = group.num_rows, members.get(kind, [])
         for i in dict.fromkeys(i for i, _ in instances):
             rows = np.array([k for k, (j, _) in enumerate(instances) if j == i])
             positions = num_rows + rows[:, None] * D + np.arange(D)
             bounds = np.stack([_lower_bound(instances[k][1], D) for k in rows])
             location = RowLocation(len(groups), rows, positions, bounds)
             locations[i].append(location)
-        slice_objectives = [row for _, row in instances]
-        group = replace(
-            group,
-            capacity=_round_up_to_bucket(len(slice_objectives)),
-            num_param_sets=_num_param_sets(group, slice_objectives),
-        )
         num_rows += group.capacity * D
         groups.append(group)
-        batches.append(_make_batch(slice_objectives, group, T, dtype))
-    chain = Chain(K.tree, T, order, tuple(groups), modes.shared_columns, durations)
+        own_rows = [row for _, row in instances]
+        spare = (own_rows or next(filter(None, choices)))[0]
+        batches.append(_make_batch(own_rows, spare, group, T, dtype))
+    shared = modes.shared_columns
+    structure = Chain(K.tree, T, order, tuple(groups), shared, durations)
     prefix = np.tile(modes.from_base(modes.base.q), (order, 1))
     data = ChainData(
         K,
@@ -129,63 +98,7 @@ def build_chain(
             (tau.astype(dtype), modes.limits(T).astype(dtype), tuple(batches))
         ),
     )
-    return chain, data, locations
-
-
-def _window_modes(
-    modes: ModeSequence, objective: Objective, t: int
-) -> tuple[Mode, ...]:
-    """Return the modes of the slices that a feature depends on, the oldest first.
-
-    Until a slice is reached, the mode is that of the slice before.
-    """
-    newest = t if objective.fraction is None else t - 1
-    return tuple(
-        modes.at(k) for k in range(newest - objective.feature.order, newest + 1)
-    )
-
-
-class BoundWindow(NamedTuple):
-    """A feature bound in the modes of its window."""
-
-    feature: BoundFeature
-    frames: np.ndarray
-    group: FeatureGroup
-
-
-def _bind_window(
-    modes: ModeSequence, objective: Objective, window: tuple[Mode, ...]
-) -> BoundWindow:
-    """Return the feature of an objective with the frames of its window.
-
-    Frames in older slices are those of the mode of that slice, if the feature has the
-    same structure there; otherwise those of the newest slice.
-    """
-    bound = [mode.bind(objective.feature) for mode in window]
-    feature, group = bound[-1], _group_of(bound[-1])
-    is_uniform = all(_group_of(b) == group for b in bound)
-    frames = np.stack([b.frames if is_uniform else feature.frames for b in bound])
-    if feature.symbol.vector_form:
-        frames = feature.symbol.vector_form.select_frames(
-            frames, len(modes.world.frames)
-        )
-    group = replace(group, is_between=objective.fraction is not None)
-    return BoundWindow(feature, frames, group)
-
-
-def _group_of(feature: BoundFeature) -> FeatureGroup:
-    """Return the group of a bound feature, without its capacity."""
-    # All vectors are one symbol with three frames, so that they share a computation.
-    is_vector = bool(feature.symbol.vector_form)
-    params = {} if is_vector else feature.params
-    return FeatureGroup(
-        symbol=feature.symbol,
-        order=feature.order,
-        num_frames=3 if is_vector else len(feature.frames),
-        num_coordinates=len(feature.coordinates),
-        scale_shape=feature.scale.shape,
-        param_shapes=tuple((k, np.shape(v)) for k, v in sorted(params.items())),
-    )
+    return structure, data, locations
 
 
 def _jacobian_shape_key(group: FeatureGroup) -> tuple[int, bool]:
@@ -199,15 +112,36 @@ def _separate_coordinates(tree: KinematicTree, shared: tuple[int, ...]) -> set[i
     return {c for column, c in columns if c >= 0 and column not in shared}
 
 
-def _is_single_column(
+def _sized(
     group: FeatureGroup,
-    instances: list[tuple[int, SliceObjective]],
+    choices: list[list[SliceObjective]],
     separate: set[int],
+    has_durations: bool,
+) -> FeatureGroup:
+    """Return a group with room for its rows, whichever alternative is chosen.
+
+    Args:
+        group: without its capacity.
+        choices: all its rows with each of the alternatives.
+        separate: see `_separate_coordinates`.
+        has_durations: whether durations are variables.
+    """
+    is_single = _is_single_column(group, chain(*choices), separate)
+    return replace(
+        group,
+        is_single_column=is_single and not (has_durations and group.order),
+        capacity=_round_up_to_bucket(max(map(len, choices))),
+        num_param_sets=max(_num_param_sets(group, rows) for rows in choices),
+    )
+
+
+def _is_single_column(
+    group: FeatureGroup, rows: Iterable[SliceObjective], separate: set[int]
 ) -> bool:
     """Return whether each row of a group depends on only one tangent column."""
     if not group.symbol.rows_per_coordinate or len(group.scale_shape) != 1:
         return False
-    return all(separate.issuperset(row.feature.coordinates) for _, row in instances)
+    return all(separate.issuperset(row.feature.coordinates) for row in rows)
 
 
 def _num_param_sets(group: FeatureGroup, rows: list[SliceObjective]) -> int:
@@ -231,11 +165,23 @@ def _param_sets(rows: list[SliceObjective]) -> dict[tuple[int, float], SliceObje
 
 
 def _make_batch(
-    rows: list[SliceObjective], group: FeatureGroup, T: int, dtype: Any
+    rows: list[SliceObjective],
+    spare: SliceObjective,
+    group: FeatureGroup,
+    T: int,
+    dtype: Any,
 ) -> FeatureBatch:
-    """Return the data of a group, padded to its capacity by copies of scale 0."""
+    """Return the data of a group, padded to its capacity by copies of scale 0.
+
+    Args:
+        rows: of the group.
+        spare: the row that is copied, of the same group.
+        group: with its capacity.
+        T: number of slices.
+        dtype: of the numbers.
+    """
     padding = group.capacity - len(rows)
-    padded = rows + [rows[0]] * padding
+    padded = rows + [spare] * padding
 
     def stack(get: Callable[[SliceObjective], Any], dtype: Any) -> np.ndarray:
         return np.stack([get(row) for row in padded]).astype(dtype)
@@ -246,12 +192,12 @@ def _make_batch(
     index_of = {key: k for k, key in enumerate(sets)}
     param_set = [index_of[_param_set_key(row)] for row in padded]
     if group.num_param_sets:
-        sources = [*sets.values(), *rows[:1] * (group.num_param_sets - len(sets))]
+        sources = [*sets.values(), *[spare] * (group.num_param_sets - len(sets))]
     else:
         sources = padded
     params = {
         k: np.stack([row.feature.params[k] for row in sources]).astype(_dtype(v, dtype))
-        for k, v in rows[0].feature.params.items()
+        for k, v in spare.feature.params.items()
     }
     if group.symbol.vector_form:
         directions = row_directions(

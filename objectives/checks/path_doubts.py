@@ -7,13 +7,12 @@ from jaxtyping import Float
 
 from posewise.features.bound_feature import BoundFeature
 from posewise.features.table import FS
-from posewise.robots.config import Config
 from posewise.robots.errors import first_few
 from posewise.robots.kinematics.forward import ForwardPass
 
 from ..chain.modes import ModeSequence, original_name
+from ..terms.loose import loose_frames
 from ..terms.objective import OT, Objective
-from .loose import is_loose_body, loose_roots
 
 MAX_TOUCH_DEPTH = 1.5e-3
 """Depth of an overlap from which it is told [m]; solves that avoid it reach 1 mm."""
@@ -53,7 +52,7 @@ def overlap_doubts(modes: ModeSequence, x: Float[np.ndarray, "T nq"]) -> Iterato
         modes: the world of the path.
         x: coordinates in that world.
     """
-    loose = _loose_frames(modes.base)
+    loose = loose_frames(modes.base)
     deepest: dict[tuple[str, ...], tuple[float, int]] = {}
     for t, q in enumerate(x):
         C = modes.at(t).config.copy()
@@ -75,16 +74,9 @@ def overlap_doubts(modes: ModeSequence, x: Float[np.ndarray, "T nq"]) -> Iterato
     if overlaps:
         yield (
             f"Objects overlap: {first_few(overlaps, '; ', MAX_PAIRS)}. Nothing in the"
-            " problem keeps them apart: call komo.avoid_collisions() (placements:"
-            " collisions=True), or exclude pairs by C.ignore_collisions."
+            " problem keeps them apart: leave out collisions=False, or call"
+            " komo.avoid_collisions(); or exclude pairs by C.ignore_collisions."
         )
-
-
-def _loose_frames(C: Config) -> frozenset[str]:
-    """Return the names of the frames of loose or held objects, without robots."""
-    attached = [C.frame_names[i] for i in C.collision_filter.attached]
-    carried = [name for name in attached if is_loose_body(C, name)]
-    return frozenset(part for x in (*loose_roots(C), *carried) for part in C.subtree(x))
 
 
 def _seen_from_behind(

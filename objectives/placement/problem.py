@@ -18,16 +18,17 @@ from posewise.robots.validation import number
 from posewise.solvers.deadline import time_limit
 
 from ..checks.doubts import doubts_of, impediments
-from ..checks.loose import loose_roots
 from ..checks.precision import coarse_coordinates
 from ..checks.signs import doubtful_signs
 from ..komo import KOMO
+from ..problem.no_overlap import NO_OVERLAP
 from ..problem.objective_builder import feature_label
 from ..solution.solution import Solution
 from ..solve.alternatives import resolve_alternatives
 from ..solve.settings import AUGMENTED_LAGRANGIAN, make_settings
 from ..solve.stops import check_max_time
 from ..terms.interval import SupportsObjectives
+from ..terms.loose import loose_roots
 from ..terms.objective import OT, ObjectiveError
 from ..terms.typing import PlacementOptions
 from .arguments import (
@@ -262,7 +263,7 @@ def _constrain(world: Config, constraints: Sequence[PlacementConstraint]) -> KOM
             feature, kind = constraint
             komo.add_objective(None, feature, type=kind)
         else:
-            komo.add(constraint)
+            komo.add(constraint, collisions=False)
     return komo
 
 
@@ -298,5 +299,5 @@ def _avoid_collisions(komo: KOMO, names: Sequence[str]) -> None:
             None,
             Feature(PADDED_COLLISION_ROWS, moving),
             type=OT.ineq,
-            name="no collisions",
+            name=NO_OVERLAP,
         )

@@ -124,10 +124,18 @@ def is_on_equations(spec: ProblemSpec) -> bool:
 
 
 def passed_points(spec: ProblemSpec) -> Bool[np.ndarray, " points"]:
-    """Return which of the start and the slices equations single out."""
+    """Return which of the start and the slices are places to pass.
+
+    Equations single out some. What a chosen alternative asks for a while, such as to be
+    near a stove, begins and ends in others, so that detours do not leave it.
+    """
     passed = np.zeros(spec.T + 1, bool)
     passed[[0, -1]] = True
+    chosen_ids = {id(o) for chosen in spec.room for o in chosen}
     for o in spec.objectives:
+        is_posed = o.type is not OT.sos and o.feature.order == 0
+        if is_posed and id(o) in chosen_ids and len(o.slices) < spec.T:
+            passed[[o.slices[0] + 1, o.slices[-1] + 1]] = True
         # Equations over many slices describe a motion, and no place to pass.
         if o.type is OT.eq and o.feature.order == 0 and len(o.slices) == 1:
             passed[o.slices[0] + 1] = True

@@ -18,6 +18,7 @@ from posewise.robots.typing import (
 
 from ..chain.contact_forces import ActiveContact
 from ..chain.modes import HelperFrame, ModeSwitch
+from ..presets.preset import Preset
 from ..terms.interval import AddedConstraint, Choice, SupportsObjectives
 from ..terms.objective import OT, Objective
 from ..terms.typing import ContactKind, ModeKind, Times
@@ -33,6 +34,7 @@ from .builder import (
 )
 from .free_durations import free_durations, make_time_objective
 from .mode_switch import make_mode_switch
+from .no_overlap import keeps_all_apart, with_objects_apart, without_default
 from .objective_builder import make_control_objective, make_objective
 from .params import with_params
 from .path_arguments import (
@@ -204,6 +206,8 @@ class PathProblem:
             between=between,
             options=options,
         )
+        if keeps_all_apart(objective):
+            self.spec = without_default(self.spec)
         self._append(objective)
         return objective
 
@@ -243,7 +247,7 @@ class PathProblem:
         """
         avoidance = make_avoidance(self.spec, margin, self_margin, between, allow)
         objectives = avoidance.objectives(self.spec.T)
-        self.spec = replace(self.spec, avoidance=avoidance)
+        self.spec = replace(without_default(self.spec), avoidance=avoidance)
         self._append(*objectives)
         return objectives
 
@@ -484,22 +488,34 @@ class PathProblem:
         return objectives
 
     def add(
-        self, constraint: SupportsObjectives, times: Times = None
+        self,
+        constraint: SupportsObjectives,
+        times: Times = None,
+        *,
+        collisions: bool = True,
     ) -> tuple[Objective, ...]:
         """Add all objectives of a preset, a predicate or a formula, or none.
 
         A constraint with several alternatives, such as `logic.Eventually`, gets its
         objectives when it is solved: `solve` tries up to 8 alternatives, those that a
         given initial path violates least, keeps the best, and names it in
-        `Solution.alternatives`. All other methods take the first of these.
+        `Solution.alternatives`. They share its starts, and after the first feasible
+        path begin at the best one. All other methods take the first of these.
 
         Presets read the sizes of shapes now; a warning tells at a solve if they have
         changed since. All else is that of the world at each solve.
+
+        What a predicate asks for includes that no loose object overlaps anything, as in
+        `solve_placement`: an objective "no collisions" is added once, about objects on
+        free joints or in a hand, in all slices, unless `avoid_collisions` or an
+        objective about all pairs asks for as much. Pairs may touch; those that
+        `Config.ignore_collisions` excludes do not count. Robots avoid nothing by it.
 
         Args:
             constraint: anything with `objectives(C, interval)`, see
                 `objectives.terms.interval.SupportsObjectives`.
             times: as for `add_objective`.
+            collisions: False: loose objects may overlap for this predicate.
 
         Returns:
             The objectives, among them those that other constraints have stated; none if
@@ -514,6 +530,8 @@ class PathProblem:
         added = AddedConstraint(constraint, times, alternatives, key)
         constraints = (*self.spec.constraints, added)
         self.spec = replace(self.spec, constraints=constraints)
+        if collisions and not isinstance(constraint, Preset):
+            self.spec = with_objects_apart(self.spec)
         if len(alternatives) > 1:
             choices = (*self.spec.choices, alternatives)
             self.spec = replace(self.spec, choices=choices)

@@ -1,7 +1,8 @@
 """A path problem as a value, and the functions that make it ready for the solver."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -22,7 +23,7 @@ from ..chain.problem import Chain
 from ..clearance.avoidance import CollisionAvoidance
 from ..clearance.certificate import Certificate, certify
 from ..clearance.motion_model import MotionPart, motion_parts
-from ..terms.interval import AddedConstraint, Choice
+from ..terms.interval import AddedConstraint, Choice, ResolvedAlternative
 from ..terms.objective import Objective, ObjectiveError
 from .random_paths import sample_initial_paths
 
@@ -75,6 +76,8 @@ class ProblemCache:
     findings: LastResult[tuple[str, ...]] = field(default_factory=LastResult)
     scale: LastResult[WorldScale] = field(default_factory=LastResult)
     between: LastResult[CompiledProblem] = field(default_factory=LastResult)
+    combinations: LastResult[list["ProblemCache"]] = field(default_factory=LastResult)
+    """Caches of the problem with each combination of alternatives that is tried."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +98,10 @@ class ProblemSpec:
     """Constraints with several alternatives, none of which is chosen yet."""
     alternatives: tuple[str, ...] = ()
     """Names of the alternatives that were chosen."""
+    room: tuple[tuple[Objective, ...], ...] = ()
+    """Objectives of each combination of alternatives that is tried: the program has
+    room for the rows of any of them, so that they share it. Empty: there is no choice.
+    """
     constraints: tuple[AddedConstraint, ...] = ()
     """Sources of objectives and choices."""
     switches: tuple[ModeSwitch, ...] = ()
@@ -140,16 +147,34 @@ class ProblemSpec:
         """The world's state one step before the start; None: at rest."""
         return None if self.start_velocity is None else states_before(self)[0]
 
-    def with_alternatives(self, chosen: tuple[Any, ...]) -> "ProblemSpec":
-        """Return the problem with one alternative of each choice."""
-        added = (o for alternative in chosen for o in alternative.objectives)
-        return replace(
-            self,
-            objectives=(*self.objectives, *added),
-            choices=(),
-            alternatives=tuple(alternative.name for alternative in chosen),
-            cache=ProblemCache(modes=self.cache.modes),
+    def with_each_of(
+        self, combinations: Sequence[tuple[ResolvedAlternative, ...]]
+    ) -> "list[ProblemSpec]":
+        """Return the problem with each of several combinations of alternatives.
+
+        Args:
+            combinations: one alternative of each choice.
+        """
+        caches = self.cache.combinations.get(
+            tuple(combinations),
+            lambda: [ProblemCache(modes=self.cache.modes) for _ in combinations],
         )
+        added = [
+            tuple(o for a in chosen for o in a.objectives) for chosen in combinations
+        ]
+        return [
+            replace(
+                self,
+                objectives=(*self.objectives, *objectives),
+                choices=(),
+                alternatives=tuple(alternative.name for alternative in chosen),
+                room=tuple(added),
+                cache=cache,
+            )
+            for chosen, objectives, cache in zip(
+                combinations, added, caches, strict=True
+            )
+        ]
 
     def in_world(self, world: Config) -> "ProblemSpec":
         """Return the same problem in another world.
@@ -245,7 +270,9 @@ def _build(spec: ProblemSpec, modes: ModeSequence) -> CompiledProblem:
     return make_tables(
         program_purpose(spec),
         lambda: CompiledProblem(
-            *build_chain(modes, spec.objectives, spec.k_order, spec.tau, durations)
+            *build_chain(
+                modes, spec.objectives, spec.k_order, spec.tau, durations, spec.room
+            )
         ),
     )
 
@@ -253,9 +280,11 @@ def _build(spec: ProblemSpec, modes: ModeSequence) -> CompiledProblem:
 def program_purpose(spec: ProblemSpec) -> Hashable:
     """Return what the program of a problem computes, whatever its world has besides."""
     tree = mode_sequence(spec).world.tree.model.layout.tree
+    chosen_ids = {id(o) for chosen in spec.room for o in chosen}
+    common = [o for o in spec.objectives if id(o) not in chosen_ids]
     rows = [
         (o.feature.symbol.name, o.feature.order, o.type.name, len(o.slices))
-        for o in spec.objectives
+        for o in chain(common, *spec.room)
     ]
     return tree, spec.T, spec.k_order, tuple(rows), len(_duration_coordinates(spec))
 

@@ -13,14 +13,16 @@ from typing import TypeVar
 import numpy as np
 
 from posewise.features import Feature
-from posewise.solvers.deadline import check_deadline
 
 from ..chain.courses import set_courses
-from ..problem.spec import ProblemSpec, initial_path, mode_sequence, states_before
-from ..solution.solution import Solution
+from ..problem.spec import (
+    ProblemSpec,
+    initial_path,
+    mode_sequence,
+    states_before,
+)
 from ..terms.interval import ResolvedAlternative
 from ..terms.objective import OT, Objective
-from .stops import mark_stopped, stop_sentence
 
 GOLDEN_RATIO = (5**0.5 - 1) / 2
 
@@ -54,55 +56,23 @@ def resolve_alternatives(spec: ProblemSpec) -> list[ProblemSpec]:
         violation = _InitialPathViolation(spec)
     ranked: list[tuple[float, tuple[ResolvedAlternative, ...]]] = [(0.0, ())]
     for choice in spec.choices:
-        rated = _lowest_rated(
-            [(violation(a) if violation else 0.0, (a,)) for a in choice]
-        )
+        rated = [(violation(a) if violation else 0.0, a) for a in choice]
         combined = product(ranked, rated)
-        ranked = _lowest_rated([(x + y, a + b) for (x, a), (y, b) in combined])
-    return [spec.with_alternatives(chosen) for _, chosen in ranked]
-
-
-def solve_alternatives(
-    spec: ProblemSpec, solve: Callable[[ProblemSpec], list[Solution]]
-) -> list[Solution]:
-    """Return the solutions of all alternatives that are tried.
-
-    Without costs, alternatives after the first feasible solution are skipped. An
-    interrupt or a deadline ends the search with the solutions of those tried.
-
-    Raises:
-        KeyboardInterrupt: for an interrupt before there is a solution.
-    """
-    solutions: list[Solution] = []
-    problems, ended = resolve_alternatives(spec), 0
-    try:
-        for resolved in problems:
-            if ended:
-                check_deadline()
-            solutions += solve(resolved)
-            if any(s.stopped for s in solutions):
-                break
-            ended += 1
-            has_costs = any(o.type is OT.sos for o in resolved.objectives)
-            if not has_costs and any(s.feasible for s in solutions):
-                return solutions
-    except KeyboardInterrupt:
-        if not solutions:
-            raise
-    if len(problems) in (1, ended):
-        return solutions
-    # Solutions of alternatives that ended have no sentence about it.
-    sentence = stop_sentence(ended, len(problems), "alternatives")
-    return mark_stopped(solutions, sentence)
+        ranked = _lowest_rated([(x + y, (*a, b)) for (x, a), (y, b) in combined])
+    return spec.with_each_of([chosen for _, chosen in ranked])
 
 
 def _lowest_rated(rated: Sequence[tuple[float, T]]) -> list[tuple[float, T]]:
     """Return as many of the lowest-rated items as are solved, best first.
 
-    Ties are broken by a low-discrepancy sequence that begins with the first item.
+    Equal ones are in an order that begins with the first item, and of which each
+    beginning is spread evenly over all.
     """
-    spread = (np.arange(len(rated)) * GOLDEN_RATIO) % 1
-    order = np.lexsort((spread, np.round([rating for rating, _ in rated], 6)))
+    n = len(rated)
+    # A low-discrepancy sequence; 2 n of its terms come near each item, seldom to all.
+    terms = ((np.arange(2 * n) * GOLDEN_RATIO) % 1 * n).astype(int)
+    spread = list(dict.fromkeys([*terms.tolist(), *range(n)]))
+    order = sorted(spread, key=lambda i: round(rated[i][0], 6))
     return [rated[i] for i in order[: ALTERNATIVE_SEARCH.max_count]]
 
 

@@ -166,7 +166,9 @@ def _posed_problem(spec: ProblemSpec) -> ProblemSpec:
     if reason := why_not_planned(spec):
         raise ObjectiveError(reason)
     cache, objectives = ProblemCache(modes=spec.cache.modes), _goal_objectives(spec)
-    return replace(spec, objectives=objectives, k_order=0, durations=(), cache=cache)
+    return replace(
+        spec, objectives=objectives, room=(), k_order=0, durations=(), cache=cache
+    )
 
 
 class _PathPlanner:

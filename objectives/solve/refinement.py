@@ -62,6 +62,7 @@ def refined_problem(spec: ProblemSpec, factor: int) -> ProblemSpec:
         slices_per_phase=factor * spec.slices_per_phase,
         tau=np.repeat(spec.tau / factor, factor),
         objectives=_refined_objectives(spec, avoidance, factor),
+        room=(),
         switches=tuple(replace(s, start=_last(s.start, factor)) for s in spec.switches),
         avoidance=avoidance,
         initial=None,

@@ -1,7 +1,7 @@
 """Settings of a solve: method, tolerance, options and starts."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from posewise.robots.errors import unknown_name
@@ -68,6 +68,20 @@ class SolveSettings:
     def large_penalty(self) -> float:
         """Penalty that keeps what a path meets already; that of every second start."""
         return self.initial_penalty(1)
+
+    def going_on(self) -> "SolveSettings":
+        """Return settings for an initial path that meets most of what is asked.
+
+        The penalties of both kinds of starts are exchanged: the first one, from the
+        initial path, keeps what that meets.
+        """
+        factor = self.options.alternate_start_penalty_factor
+        options = replace(
+            self.options,
+            mu=self.large_penalty,
+            alternate_start_penalty_factor=1 / factor,
+        )
+        return replace(self, options=options, warm=None)
 
 
 def make_settings(

@@ -278,13 +278,18 @@ def test_starts_prefer_large_supports():
     np.testing.assert_allclose(shares, [1.0, 2 / 3, 1 / 9])
 
 
-def path_to(C: pw.Config, statement: logic.Predicate, goal: list[float]):
+def path_to(
+    C: pw.Config,
+    statement: logic.Predicate,
+    goal: list[float],
+    collisions: bool = True,
+) -> pw.Solution:
     """Return the solution of a path on which an object goes where a predicate holds."""
     komo = pw.KOMO(C, 1, 3, 2)
     komo.add_control_objective(2, 0.1)
     food = {"symbol": FS.pose, "frames": ["food"], "type": OT.eq, "scale": 10.0}
     komo.add_objective([1], **food, target=goal)
-    komo.add(statement, times=[1])
+    komo.add(statement, times=[1], collisions=collisions)
     return komo.solve(progress=False)
 
 
@@ -295,7 +300,7 @@ def test_a_path_tells_what_a_placement_tells():
     (out,) = solution.doubts
     assert "sticks out of 'oven' by 4.0 cm" in out and out in solution.report()
     # In the back wall, from 0.28 m on.
-    first = path_to(C, INSIDE, at(y=0.23, z=-0.18)).doubts[0]
+    first = path_to(C, INSIDE, at(y=0.23, z=-0.18), collisions=False).doubts[0]
     assert "Objects overlap" in first and "'food' by 50.0 mm in slice 2" in first
     assert path_to(C, INSIDE, at(y=0.1, z=-0.18)).doubts == ()
     # In the air.

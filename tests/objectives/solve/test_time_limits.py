@@ -10,8 +10,9 @@ import posewise as pw
 from posewise import FS, OT, Feature, ObjectiveError, Status
 from posewise.logic import Eventually, Predicate
 from posewise.objectives.planning import rrt_connect
-from posewise.objectives.solve import alternatives, certified, start_batches
+from posewise.objectives.solve import alternative_search, certified, start_batches
 from posewise.objectives.solve.avoidance_rows import RowExchange
+from posewise.objectives.solve.settings import make_settings
 from posewise.solvers import Result
 from posewise.solvers import multistart as lanes
 from posewise.solvers.deadline import check_deadline, passed_deadline, time_limit
@@ -216,16 +217,17 @@ def test_alternatives_that_are_done_are_kept(monkeypatch):
     komo = problem()
     solved = komo.solve_all(progress=False)
     three = [komo.spec] * 3
-    monkeypatch.setattr(alternatives, "resolve_alternatives", lambda spec: three)
+    monkeypatch.setattr(alternative_search, "resolve_alternatives", lambda spec: three)
     calls = []
 
-    def solve(spec):
+    def solve(spec, settings, retry):
         calls.append(spec)
         if len(calls) == 2:
             raise KeyboardInterrupt
         return solved
 
-    ended = alternatives.solve_alternatives(komo.spec, solve)
+    settings = make_settings(komo.spec, 1e-3, False, {})
+    ended = alternative_search.solve_alternatives(komo.spec, settings, solve)
     assert [s.stopped for s in ended] == ["Interrupted after 1 of 3 alternatives."]
     np.testing.assert_array_equal(ended[0].path, solved[0].path)
 

@@ -22,3 +22,10 @@ def is_loose_body(C: Config, name: str) -> bool:
     """Return whether a frame is an object, or moves as one rigid body."""
     below = C.subtree(name)[1:]
     return name in C.objects or all(C.frame(part).joint is None for part in below)
+
+
+def loose_frames(C: Config) -> frozenset[str]:
+    """Return the names of the frames of loose or held objects, without robots."""
+    attached = [C.frame_names[i] for i in C.collision_filter.attached]
+    carried = [name for name in attached if is_loose_body(C, name)]
+    return frozenset(part for x in (*loose_roots(C), *carried) for part in C.subtree(x))
