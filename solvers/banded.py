@@ -109,6 +109,7 @@ def _eliminate_unrolled(
     library would be several kernels for each matrix, and calls that no graph holds.
     """
     n, columns = rows.shape
+    # Only entries right of the diagonal are kept up to date, as H is symmetric.
     R = [[rows[i, j] for j in range(columns)] for i in range(n)]
     for k in range(n):
         inverse = 1.0 / jnp.where(R[k][k] > 0, R[k][k], jnp.nan)

@@ -16,7 +16,7 @@ from .status import Status
 
 IDLE_INDEX = -1
 """Index of the start in a lane that holds none: below those of all starts."""
-LOOK_AHEAD = 256
+NUM_AHEAD = 256
 """Number of starts beyond those missing that are looked at together (count), since some
 may not be needed; fewer take more steps where most are not."""
 SUCCESS = Status.CONVERGED, Status.FEASIBLE
@@ -59,7 +59,7 @@ class StartQueue:
         """Take at most some of the next starts that are needed."""
         starts = self.order[:0]
         while (missing := count - len(starts)) and self.taken < len(self.order):
-            following = self.order[self.taken : self.taken + missing + LOOK_AHEAD]
+            following = self.order[self.taken : self.taken + missing + NUM_AHEAD]
             needed = np.flatnonzero(self.is_needed(following))[:missing]
             is_enough = len(needed) == missing
             self.taken += int(needed[-1]) + 1 if is_enough else len(following)

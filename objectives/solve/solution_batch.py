@@ -31,11 +31,11 @@ class SolutionBatch(Sequence[Solution]):
     _stopped: Collection[int] = ()
     """Indices of problems that a time limit or an interrupt ended."""
     _sentence: str = ""
-    """What stopped them."""
+    """A sentence on the time limit or the interrupt that ended them."""
     _stopped_status: Status = Status.INTERRUPTED
     """Status of those that had not ended."""
     _compile_seconds: float = 0.0
-    _made: dict[int, Solution] = field(default_factory=dict)
+    _known: dict[int, Solution] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"SolutionBatch({len(self)} problems, {self.feasible.sum()} feasible)"
@@ -53,18 +53,18 @@ class SolutionBatch(Sequence[Solution]):
         if isinstance(index, slice):
             return [self[k] for k in range(len(self))[index]]
         k = range(len(self))[index]
-        if k not in self._made:
+        if k not in self._known:
             solution = replace(self._make(k), compile_seconds=self._compile_seconds)
             if k in self._stopped:
                 status = self._stopped_status
                 solution = marked_as_stopped(solution, self._sentence, status)
-            self._made[k] = solution
-        return self._made[k]
+            self._known[k] = solution
+        return self._known[k]
 
     def with_compile_seconds(self, seconds: float) -> "SolutionBatch":
         """Return the batch with the time that its call spent on compiling [s]."""
-        made = {k: replace(s, compile_seconds=seconds) for k, s in self._made.items()}
-        return replace(self, _compile_seconds=seconds, _made=made)
+        known = {k: replace(s, compile_seconds=seconds) for k, s in self._known.items()}
+        return replace(self, _compile_seconds=seconds, _known=known)
 
     @cached_property
     def path(self) -> Float[np.ndarray, "problems T nq"]:
@@ -113,18 +113,18 @@ class SolutionBatch(Sequence[Solution]):
 
 def batch_of_solutions(solutions: Sequence[Solution]) -> SolutionBatch:
     """Return solutions that have been made already as a batch."""
-    none = np.zeros((len(solutions), 0))
+    no_rows = np.zeros((len(solutions), 0))
     result = Result(
-        none,
-        none,
-        none,
+        no_rows,
+        no_rows,
+        no_rows,
         np.array([max(s.eq, s.ineq) for s in solutions]),
         np.array([s.sos for s in solutions]),
         np.array([s.kkt_residual for s in solutions]),
         np.array([s.iterations for s in solutions], int),
         np.array([int(s.status) for s in solutions], int),
-        none,
+        no_rows,
     )
     tolerance = solutions[0].tolerance if solutions else 0.0
-    made = dict(enumerate(solutions))
-    return SolutionBatch(made.__getitem__, result, tolerance, False, _made=made)
+    known = dict(enumerate(solutions))
+    return SolutionBatch(known.__getitem__, result, tolerance, False, _known=known)
