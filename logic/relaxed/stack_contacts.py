@@ -55,6 +55,8 @@ leave out more steep contacts, smaller ones change faster."""
 MIN_POINTS = 16
 """Least number of points that programs are compiled for (count). Larger values compile
 fewer programs and compute more unused points."""
+MIN_KEPT = 32
+"""Least number of points of an object that count (count), like `MIN_POINTS`."""
 ABSENT_DISTANCE = 1.0
 """Height above a part of points that stand for none [m], where it is seen from
 outside."""
@@ -68,6 +70,8 @@ class StackKinds(NamedTuple):
     """Kinds of the surfaces of objects that may rest on something."""
     lower: tuple[SurfaceKind, ...]
     """Kinds of the surfaces that they may rest on."""
+    kept: int
+    """Number of the nearest points of contact that count."""
 
 
 class ContactPoints(NamedTuple):
@@ -122,8 +126,10 @@ def stack_tables(frames: Sequence[Frame], stack: Stack) -> tuple[StackKinds, Arr
     table = body_pairs(frames, np.array(stack.pairs, int))
     pair_kinds, arrays = pairs_of_table(table, "resting")
     arrays |= _pair_tables(frames, stack, table.pair, len(arrays["kind"]))
-    upper, lower, points = _point_tables(_samples(table, stack))
-    return StackKinds(pair_kinds, upper, lower), arrays | points
+    samples = _samples(table, stack)
+    upper, lower, points = _point_tables(samples)
+    kept = _count_touching(table, samples, len(stack.objects))
+    return StackKinds(pair_kinds, upper, lower, kept), arrays | points
 
 
 def _pair_tables(
@@ -172,6 +178,21 @@ def _samples(table: BodyPairTable, stack: Stack) -> list[_Sample]:
         for k, (i, j) in enumerate(zip(first, second, strict=True))
         for x in points(i)
     ]
+
+
+def _count_touching(
+    table: BodyPairTable, samples: Sequence[_Sample], objects: int
+) -> int:
+    """Return a number of points to which those that touch come at most, or its class.
+
+    Each sample of an object seldom touches more than one part of another one.
+    """
+    upper = np.where(table.is_flipped, table.b, table.a)
+    sizes = np.bincount([s.pair for s in samples], minlength=len(upper))
+    first = np.unique(upper, return_index=True)[1]
+    mean = -(-int(sizes[first].sum()) // objects)
+    need = Capacity(frozenset(), (capacity_class(mean, MIN_KEPT),))
+    return objects * capacity_at_hand("resting points that touch", need).counts[0]
 
 
 def _point_tables(

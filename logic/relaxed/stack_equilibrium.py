@@ -25,9 +25,10 @@ from posewise.features.symbol_kinds import StackSymbol
 from posewise.robots.config import Config
 from posewise.robots.masses.frame_masses import frame_masses
 
-from ..smooth_extrema import largest, smallest, smoothstep
+from ..smooth_extrema import largest, smoothstep
 from .constraint_terms import Conjunction, ConstraintTerm, Inequality
 from .equilibrium import FrictionContacts, force_imbalance
+from .nearest_contacts import nearest_contacts
 from .object_features import with_copies
 from .stack_contacts import (
     ContactPoints,
@@ -91,9 +92,6 @@ class StandingTolerances:
 
 
 STANDING_TOLERANCES = StandingTolerances()
-UNSUPPORTED_GAP = 10.0
-"""Gap of points that cannot hold an object [m], larger than all others, so that it is
-never the least one."""
 
 
 def standing_term(stack: Stack, shift: float) -> ConstraintTerm:
@@ -160,14 +158,15 @@ def _symbol(kinds: StackKinds, objects: int) -> Symbol:
     # The number of objects is part of the key, since arrays of one symbol must have
     # equal shapes.
     def run(R: Any, p: Any, **arrays: Any) -> Any:
-        points, pairs = stack_contacts(kinds, R, p, arrays)
+        everything, pairs = stack_contacts(kinds, R, p, arrays)
         limit = arrays["limit"]
         tolerances = StandingTolerances.of(arrays["tolerances"])
-        holds, gap = _gaps_below(points)
         overlap = jnp.maximum(-pairs.distance, 0.0)[:, None]
         depth = largest(jnp.maximum(pairs.upper, pairs.lower) * overlap)
-        beyond = points.gap - holds @ gap
+        points, holds, beyond, others = nearest_contacts(everything, kinds.kept)
         in_use = points.weight * smoothstep(2 - beyond / tolerances.separated_gap)
+        # Objects may settle on points that are left out, if these are in use as well.
+        depth = depth + jnp.maximum(2 * tolerances.separated_gap - others, 0.0)
         tilt = fit_tilt(points.p, points.normal, points.fall, holds * in_use[:, None])
         origins = arrays["origins"] @ p
         alone = tilt.displacement(origins) + depth
@@ -189,19 +188,6 @@ def _symbol(kinds: StackKinds, objects: int) -> Symbol:
 
     dim = objects + 4
     return StackSymbol(run, "resting", frames=(0, None), dim=dim)
-
-
-def _gaps_below(points: ContactPoints) -> tuple[jax.Array, jax.Array]:
-    """Return which object each point can hold (n, objects), and the gaps below them.
-
-    After an object has settled by its gap, points touch that are as near as the nearest
-    one.
-    """
-    # Of two objects that both move, either may be the upper one.
-    is_upright = points.normal[:, 2:] > 0
-    holds = jnp.where(is_upright, points.upper, points.lower)
-    near = (points.gap + UNSUPPORTED_GAP * (1 - points.weight))[:, None]
-    return holds, smallest(jnp.where(holds > 0, near, UNSUPPORTED_GAP))
 
 
 def _links(
@@ -241,24 +227,20 @@ def _balance_equations(
 ) -> tuple[FrictionContacts, Any]:
     """Return the contacts, and the wrenches that their forces must add up to."""
     share, ratio = arrays["share"], arrays["ratio"]
-    count = len(ratio)
     centre = share @ (jnp.einsum("mij,mj->mi", R, arrays["points"]) + p)
-    eye = jnp.eye(3, dtype=p.dtype)
-    blocks = []
-    for k in range(count):
-        arm = (points.p - centre[k]) / tolerances.torque_lever
-        # f · (y × arm), written as fᵀ T y with the matrix T of the cross product.
-        x, y, z = arm.T
-        o = jnp.zeros_like(x)
-        torque = jnp.stack([o, z, -y, -z, o, x, y, -x, o], -1).reshape(-1, 3, 3)
-        wrench = jnp.concatenate([jnp.broadcast_to(eye, torque.shape), torque], -1)
-        # Forces are in units of the heaviest weight, loads in those of their objects.
-        sign = (points.upper[:, k] - points.lower[:, k]) * points.weight * ratio[k]
-        blocks.append(sign[:, None, None] * wrench)
-    G = jnp.concatenate(blocks, -1)
+    origin = jnp.mean(centre, 0)
+    # Forces are in units of the heaviest weight, loads in those of their objects.
+    contacts = FrictionContacts(
+        point=(points.p - origin) / tolerances.torque_lever,
+        normal=points.normal,
+        friction=points.friction,
+        sign=(points.upper - points.lower) * points.weight[:, None],
+        centre=(centre - origin) / tolerances.torque_lever,
+        ratio=ratio,
+    )
     shift = tolerances.centre_shift / tolerances.torque_lever
     # A weight at (x, y) is balanced by the torque (y, -x, 0).
     up, side = np.eye(6)[2], np.eye(6)[3:5]
     load = up + shift * np.concatenate([-side[1:], side[1:], side[:1], -side[:1]])
-    b = jnp.tile(jnp.asarray(load, p.dtype), (1, count))
-    return FrictionContacts(G, points.normal, points.friction), b
+    b = jnp.tile(jnp.asarray(load, p.dtype)[:, None], (1, len(ratio), 1))
+    return contacts, b
