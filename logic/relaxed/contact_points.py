@@ -23,7 +23,7 @@ over sooner than it does."""
 MAX_HULL_POINTS = 24
 """Number of samples of a convex hull at most; with fewer of them the hull of the
 samples stands out farther beyond it."""
-MAX_PARTS_WITH_EDGES = 4
+MAX_PARTS_WITH_EDGES = 8
 """Number of parts of an object up to which boxes are also sampled at their edges; of
 objects with more, corners alone count, which is faster."""
 

@@ -10,8 +10,9 @@ is found by its dual, which has six unknowns per body, however many contacts the
 
 with Π the projection onto the cones. A zero of r is the equilibrium condition for
 multi-contact stability (Bretl and Lall, "Testing static equilibrium for legged robots",
-IEEE Transactions on Robotics, 2008). The derivative of r is the partial derivative of
-the dual objective at the maximiser y (Danskin's theorem).
+IEEE Transactions on Robotics, 2008). The maximiser is what these forces leave,
+y = b - G f, whose norm is the imbalance: unlike r it does not grow with the forces
+themselves, which in a tower are large and yet in balance.
 
 G is never formed: each force acts at a point on two bodies at most, so that products
 with G are sums of moments about one common origin.
@@ -27,11 +28,8 @@ from posewise.compilation.arrays import Array
 from posewise.robots.kinematics.transforms import skew
 
 FORCE_PENALTY = 1e-4
-"""Weight ρ of squared forces [1]; larger values smooth the imbalance and raise it.
-
-It refuses towers of six and more. With a smaller weight they are told, but so are some
-at an edge that fall in a simulation; and below 1e-5 float32 is too coarse.
-"""
+"""Weight ρ of squared forces [1]; larger values smooth the imbalance and raise it a
+little; below 1e-5 float32 is too coarse."""
 MAX_NEWTON_STEPS = 40
 """Number of Newton steps at most; about ten are needed, and with fewer the imbalance is
 overestimated."""
@@ -68,33 +66,45 @@ class FrictionContacts(NamedTuple):
         moved = self.sign @ jnp.concatenate(
             [y[:, :3] - jnp.cross(turn, self.centre), turn], -1
         )
-        return moved[:, :3] + jnp.cross(moved[:, 3:], self.point)
+        return jnp.cross(moved[:, 3:], self.point) + moved[:, :3]
 
     def wrenches(self, f: Float[Array, "n 3"]) -> Twists:
         """Return G f: forces on bodies, and moments about their centres."""
         on_bodies = self.sign.T @ jnp.concatenate([f, jnp.cross(self.point, f)], -1)
         force, moment = on_bodies[:, :3], on_bodies[:, 3:]
         moment = moment - jnp.cross(self.centre, force)
-        return jnp.concatenate([force, moment], -1) * self.ratio[:, None]
+        return jnp.multiply(jnp.concatenate([force, moment], -1), self.ratio[:, None])
 
 
 def force_imbalance(
     contacts: FrictionContacts, b: Float[jax.Array, "loads bodies 6"]
 ) -> Float[jax.Array, " loads"]:
-    """Return sqrt(2 r) for each load, an upper bound of the least imbalance.
+    """Return |G f - b| for each load, an upper bound of the least imbalance.
 
     Args:
         contacts: points of contact.
         b: wrenches that the forces must add up to, one for each load.
     """
-    fixed, loads = jax.lax.stop_gradient((contacts, b))
-    y = jax.vmap(lambda load: _maximise_dual(fixed, load))(loads)
-    primal = jax.vmap(lambda load, y: _primal(fixed, load, y))(loads, y)
-    dual = jax.vmap(lambda load, y: -_negative_dual(contacts, load, y))(b, y)
-    # The value is that of the primal, which is an upper bound even before convergence,
-    # so that rows stay sound; the derivative is that of the dual (Danskin).
-    r = dual + jax.lax.stop_gradient(primal - dual)
-    return jnp.sqrt(2 * jnp.maximum(r, jnp.finfo(r.dtype).tiny))
+    return jax.vmap(lambda load: _imbalance(contacts, load))(b)
+
+
+def _imbalance(contacts: FrictionContacts, b: Twists) -> Float[jax.Array, ""]:
+    fixed, load = jax.lax.stop_gradient((contacts, b))
+    y = _maximise_dual(fixed, load)
+    factor = jax.scipy.linalg.cho_factor(_dual_hessian(fixed, y))
+    # A step of Newton's method with a fixed Hessian has the derivative of the maximiser
+    # (implicit function theorem), which is what the forces leave: y = b - G f.
+    step = jax.scipy.linalg.cho_solve(factor, _dual_gradient(contacts, b, y).ravel())
+    left = _norm(y - step.reshape(y.shape))
+    # Any forces in the cones give an upper bound, also before convergence, so that rows
+    # stay sound.
+    bound = _norm(_dual_gradient(fixed, load, y) - y)
+    return left + jax.lax.stop_gradient(bound - left)
+
+
+def _norm(x: Any) -> Any:
+    square = jnp.sum(x * x)
+    return jnp.sqrt(jnp.maximum(square, jnp.finfo(square.dtype).tiny))
 
 
 def _negative_dual(contacts: FrictionContacts, b: Any, y: Any) -> Any:
@@ -103,22 +113,17 @@ def _negative_dual(contacts: FrictionContacts, b: Any, y: Any) -> Any:
     return 0.5 * jnp.sum(y * y) + jnp.sum(f * f) / (2 * FORCE_PENALTY) - jnp.sum(b * y)
 
 
-def _primal(contacts: FrictionContacts, b: Any, y: Any) -> Any:
-    """Return the objective of the primal at the forces Π(Gᵀy) / ρ."""
-    f = _project(contacts, contacts.motions(y)) / FORCE_PENALTY
-    residual = contacts.wrenches(f) - b
-    return 0.5 * jnp.sum(residual**2) + 0.5 * FORCE_PENALTY * jnp.sum(f * f)
+def _dual_gradient(contacts: FrictionContacts, b: Any, y: Any) -> Any:
+    """Return the gradient of `_negative_dual`."""
+    # ½|Π(v)|² is differentiable with gradient Π(v), since Π projects onto a cone
+    # (Moreau), so that the gradient is exact and its Jacobian semismooth.
+    f = _project(contacts, contacts.motions(y))
+    return y - b + contacts.wrenches(f) / FORCE_PENALTY
 
 
 def _maximise_dual(contacts: FrictionContacts, b: Twists) -> Twists:
     """Return the maximiser of the dual, by a damped semismooth Newton method."""
     fractions = jnp.array(STEP_FRACTIONS, b.dtype)[:, None, None]
-
-    # ½|Π(v)|² is differentiable with gradient Π(v), since Π projects onto a cone
-    # (Moreau), so that the gradient below is exact and its Jacobian semismooth.
-    def gradient(y: Any) -> Any:
-        f = _project(contacts, contacts.motions(y))
-        return y - b + contacts.wrenches(f) / FORCE_PENALTY
 
     def step(state: Any) -> Any:
         y, g, k = state
@@ -129,13 +134,15 @@ def _maximise_dual(contacts: FrictionContacts, b: Twists) -> Twists:
         tried = y - fractions * change
         best = jnp.argmin(jax.vmap(lambda y: _negative_dual(contacts, b, y))(tried))
         y = tried[best]
-        return y, gradient(y), k + 1
+        return y, _dual_gradient(contacts, b, y), k + 1
 
     def is_unfinished(state: Any) -> Any:
         _, g, k = state
         return (jnp.max(jnp.abs(g)) > GRADIENT_TOLERANCE) & (k < MAX_NEWTON_STEPS)
 
-    return jax.lax.while_loop(is_unfinished, step, (b, gradient(b), 0))[0]
+    return jax.lax.while_loop(
+        is_unfinished, step, (b, _dual_gradient(contacts, b, b), 0)
+    )[0]
 
 
 def _dual_hessian(

@@ -56,7 +56,10 @@ MIN_POINTS = 16
 """Least number of points that programs are compiled for (count). Larger values compile
 fewer programs and compute more unused points."""
 MIN_KEPT = 32
-"""Least number of points of an object that count (count), like `MIN_POINTS`."""
+"""Least number of points for each object that count (count), like `MIN_POINTS`."""
+MIN_KEPT_OF_ALL = 64
+"""Least number of points of all objects that count (count): one object alone may touch
+many parts of what it stands on."""
 ABSENT_DISTANCE = 1.0
 """Height above a part of points that stand for none [m], where it is seen from
 outside."""
@@ -84,7 +87,7 @@ class ContactPoints(NamedTuple):
     gap: Float[jax.Array, " n"]
     """Signed distances [m]."""
     fall: Float[jax.Array, " n"]
-    """Their components along the normal, at least 0 [m]."""
+    """Their components along the normal [m]."""
     weight: Float[Array, " n"]
     """1 for points that can hold, 0 for others."""
     friction: Float[Array, " n"]
@@ -93,6 +96,8 @@ class ContactPoints(NamedTuple):
     """One-hot index of the object on which the force acts."""
     lower: Float[Array, "n objects"]
     """One-hot index of the object on which its reaction acts; 0: the world."""
+    pair: Int[Array, " n"]
+    """Index of the pair of parts."""
 
 
 class PartPairs(NamedTuple):
@@ -100,6 +105,8 @@ class PartPairs(NamedTuple):
 
     distance: Float[jax.Array, " pairs"]
     """Signed distances [m]."""
+    normal: Float[jax.Array, "pairs 3"]
+    """Unit normals towards the first parts."""
     upper: Float[Array, "pairs objects"]
     """One-hot indices of the objects of the first parts."""
     lower: Float[Array, "pairs objects"]
@@ -192,7 +199,8 @@ def _count_touching(
     first = np.unique(upper, return_index=True)[1]
     mean = -(-int(sizes[first].sum()) // objects)
     need = Capacity(frozenset(), (capacity_class(mean, MIN_KEPT),))
-    return objects * capacity_at_hand("resting points that touch", need).counts[0]
+    of_each = capacity_at_hand("resting points that touch", need).counts[0]
+    return max(objects * of_each, MIN_KEPT_OF_ALL)
 
 
 def _point_tables(
@@ -266,9 +274,11 @@ def stack_contacts(
         arrays[name][of] for name in ("friction", "upper", "lower")
     )
     weight = arrays["is_point"] * _no_jamming_weight(normal, friction, below)
-    fall = jnp.maximum(jnp.sum((y - q) * normal, -1), 0.0)
-    points = ContactPoints(q, normal, gap, fall, weight, friction, above, below)
-    return points, PartPairs(pairs.distance, arrays["upper"], arrays["lower"])
+    fall = jnp.sum((y - q) * normal, -1)
+    points = ContactPoints(q, normal, gap, fall, weight, friction, above, below, of)
+    return points, PartPairs(
+        pairs.distance, pairs.normal, arrays["upper"], arrays["lower"]
+    )
 
 
 def _on_surfaces(

@@ -38,7 +38,7 @@ from .stack_contacts import (
     stack_tables,
 )
 from .support_graph import Stack
-from .tilt import fit_tilt
+from .tilt import fit_tilt, norms
 from .world_feature import world_feature
 
 
@@ -50,8 +50,8 @@ class StandingTolerances:
     """Shift of centres of mass to each of four sides [m]; larger is more
     conservative."""
     max_imbalance: Any = 0.02
-    """Largest imbalance that counts as equilibrium, in weights [1]; a larger one
-    accepts stacks that do not stand."""
+    """Largest imbalance of two objects that counts as equilibrium, in weights [1]; a
+    larger one accepts stacks that do not stand."""
     torque_lever: Any = 0.1
     """Lever at which a torque counts like a force [m]; with a larger one torques count
     less."""
@@ -161,10 +161,9 @@ def _symbol(kinds: StackKinds, objects: int) -> Symbol:
         everything, pairs = stack_contacts(kinds, R, p, arrays)
         limit = arrays["limit"]
         tolerances = StandingTolerances.of(arrays["tolerances"])
-        overlap = jnp.maximum(-pairs.distance, 0.0)[:, None]
-        depth = largest(jnp.maximum(pairs.upper, pairs.lower) * overlap)
         points, holds, beyond, others = nearest_contacts(everything, kinds.kept)
         in_use = points.weight * smoothstep(2 - beyond / tolerances.separated_gap)
+        depth = _unseen_depths(points, in_use, pairs)
         # Objects may settle on points that are left out, if these are in use as well.
         depth = depth + jnp.maximum(2 * tolerances.separated_gap - others, 0.0)
         tilt = fit_tilt(points.p, points.normal, points.fall, holds * in_use[:, None])
@@ -182,27 +181,67 @@ def _symbol(kinds: StackKinds, objects: int) -> Symbol:
         )
         settling = alone
         if objects > 1:
-            carried = jax.vmap(tilt.displacement)(origins[:, None]) + depth
-            settling = jnp.sum(_links(pairs, tolerances) * carried, -1)
-        return jnp.concatenate([settling - limit, imbalance - tolerances.max_imbalance])
+            below, beside = _links(pairs, tolerances)
+            motion = jax.vmap(tilt.motion)(origins[:, None])
+            own = tilt.residual + depth
+            # Motions of all that is below an object add up in their directions; what
+            # touches it otherwise may push it whichever way it goes.
+            carried = norms(jnp.sum(below[:, :, None] * motion, 1)) + below @ own
+            pushed = jnp.sum(beside * (norms(motion) + own), -1)
+            settling = jnp.maximum(alone, carried + pushed)
+        # In a tower of many objects small motions add up, and it falls earlier.
+        balanced = tolerances.max_imbalance * min(1.0, np.sqrt(2 / objects))
+        return jnp.concatenate([settling - limit, imbalance - balanced])
 
     dim = objects + 4
     return StackSymbol(run, "resting", frames=(0, None), dim=dim)
 
 
+def _unseen_depths(
+    points: ContactPoints, in_use: Float[jax.Array, " n"], pairs: PartPairs
+) -> Float[jax.Array, " objects"]:
+    """Return how far objects are pushed out of what points in use do not tell [m]."""
+    of_pair = points.pair[:, None] == np.arange(len(pairs.distance))
+    depth = (in_use * jnp.maximum(-points.fall, 0.0))[:, None]
+    seen = largest(jnp.where(of_pair, depth, 0.0))
+    unseen = jnp.maximum(jnp.maximum(-pairs.distance, 0.0) - seen, 0.0)
+    # No weight brakes what is pushed aside: it moves by up to twice as much.
+    moved = unseen * (2 - jnp.abs(pairs.normal[:, 2]))
+    return largest(jnp.maximum(pairs.upper, pairs.lower) * moved[:, None])
+
+
 def _links(
     pairs: PartPairs, tolerances: StandingTolerances
-) -> Float[jax.Array, "objects objects"]:
-    """Return which objects may move which: from 0 to 1."""
-    # An object settles with those that it touches, and with those that they touch: the
-    # reach is the transitive closure of that relation, found by repeated squaring.
-    count = pairs.upper.shape[1]
+) -> tuple[jax.Array, jax.Array]:
+    """Return which objects carry which, and which push each other otherwise.
+
+    Entries (i, j) are from 0 to 1, 1 if j carries or pushes i. Objects carry
+    themselves.
+    """
     farthest = tolerances.unlinked_distance
     span = farthest - tolerances.linked_distance
-    near = smoothstep((farthest - pairs.distance) / span)[:, None, None]
-    one_way = largest(near * pairs.upper[:, :, None] * pairs.lower[:, None])
-    reach = jnp.maximum(one_way, one_way.T)
-    reach = jnp.maximum(reach, np.eye(count))
+    near = smoothstep((farthest - pairs.distance) / span)
+    # Of two objects that both move, either may be the upper one; each may push the
+    # other one where their contact is steep.
+    rise = pairs.normal[:, 2]
+    first, second = pairs.upper[:, :, None], pairs.lower[:, None]
+    both = near[:, None, None] * first * second
+    up, down = (smoothstep(0.5 + sign * rise)[:, None, None] for sign in (1, -1))
+    carries = largest(jnp.maximum(up * both, down * both.mT))
+    below, linked = (
+        _transitive_closure(x) for x in (carries, largest(jnp.maximum(both, both.mT)))
+    )
+    # What is above an object does not move it down.
+    beside = jnp.maximum(linked - jnp.maximum(below, below.T), 0.0)
+    return below, beside
+
+
+def _transitive_closure(
+    one_way: Float[jax.Array, "objects objects"],
+) -> Float[jax.Array, "objects objects"]:
+    """Return what is reached by any number of steps, found by repeated squaring."""
+    count = len(one_way)
+    reach = jnp.maximum(one_way, np.eye(count))
     for _ in range(int(np.ceil(np.log2(count)))):
         reach = largest(jnp.swapaxes(reach[:, :, None] * reach, 0, 1))
     return reach
