@@ -46,7 +46,7 @@ from .contact_points import (
 from .part_pairs import PartPairKinds, pairs_of_table, part_contacts
 from .support_graph import Stack
 
-FRICTION_MARGIN = 0.07
+FRICTION_MARGIN = 0.04
 """Margin by which coefficients of friction are reduced [1]; larger is more
 conservative."""
 JAMMING_BLEND_HEIGHT = 0.1
