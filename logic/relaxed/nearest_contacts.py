@@ -49,9 +49,11 @@ def nearest_contacts(points: ContactPoints, count: int) -> NearestContacts:
     measured = jax.lax.stop_gradient(beyond)
     measured = jnp.where(points.weight > 0, measured, UNSUPPORTED_GAP)
     order = jnp.argsort(measured)
-    kept: ContactPoints = jax.tree.map(lambda x: jnp.asarray(x)[order[:count]], points)
+    nearest: ContactPoints = jax.tree.map(
+        lambda x: jnp.asarray(x)[order[:count]], points
+    )
     # The nearest points are kept, so that gaps beyond them stay the same.
-    return NearestContacts(kept, *_gaps_beyond(kept), measured[order[count]])
+    return NearestContacts(nearest, *_gaps_beyond(nearest), measured[order[count]])
 
 
 def _gaps_beyond(points: ContactPoints) -> tuple[jax.Array, jax.Array]:

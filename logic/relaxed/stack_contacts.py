@@ -56,10 +56,11 @@ MIN_POINTS = 16
 """Least number of points that programs are compiled for (count). Larger values compile
 fewer programs and compute more unused points."""
 MIN_KEPT = 32
-"""Least number of points for each object that count (count), like `MIN_POINTS`."""
+"""Least number of points for each object that enter the equilibrium (count). Larger
+values compile fewer programs and take longer."""
 MIN_KEPT_OF_ALL = 64
-"""Least number of points of all objects that count (count): one object alone may touch
-many parts of what it stands on."""
+"""Least number of points of all objects that do so (count); with fewer of them an object
+on many parts of another one is refused."""
 ABSENT_DISTANCE = 1.0
 """Height above a part of points that stand for none [m], where it is seen from
 outside."""
@@ -73,7 +74,7 @@ class StackKinds(NamedTuple):
     """Kinds of the surfaces of objects that may rest on something."""
     lower: tuple[SurfaceKind, ...]
     """Kinds of the surfaces that they may rest on."""
-    kept: int
+    num_touching: int
     """Number of the nearest points of contact that count."""
 
 
@@ -135,8 +136,8 @@ def stack_tables(frames: Sequence[Frame], stack: Stack) -> tuple[StackKinds, Arr
     arrays |= _pair_tables(frames, stack, table.pair, len(arrays["kind"]))
     samples = _samples(table, stack)
     upper, lower, points = _point_tables(samples)
-    kept = _count_touching(table, samples, len(stack.objects))
-    return StackKinds(pair_kinds, upper, lower, kept), arrays | points
+    num_touching = _count_touching(table, samples, len(stack.objects))
+    return StackKinds(pair_kinds, upper, lower, num_touching), arrays | points
 
 
 def _pair_tables(

@@ -161,7 +161,7 @@ def _symbol(kinds: StackKinds, objects: int) -> Symbol:
         everything, pairs = stack_contacts(kinds, R, p, arrays)
         limit = arrays["limit"]
         tolerances = StandingTolerances.of(arrays["tolerances"])
-        points, holds, beyond, others = nearest_contacts(everything, kinds.kept)
+        points, holds, beyond, others = nearest_contacts(everything, kinds.num_touching)
         in_use = points.weight * smoothstep(2 - beyond / tolerances.separated_gap)
         depth = _unseen_depths(points, in_use, pairs)
         # Objects may settle on points that are left out, if these are in use as well.
@@ -183,11 +183,11 @@ def _symbol(kinds: StackKinds, objects: int) -> Symbol:
         if objects > 1:
             below, beside = _links(pairs, tolerances)
             motion = jax.vmap(tilt.motion)(origins[:, None])
-            own = tilt.residual + depth
+            residual = tilt.residual + depth
             # Motions of all that is below an object add up in their directions; what
             # touches it otherwise may push it whichever way it goes.
-            carried = norms(jnp.sum(below[:, :, None] * motion, 1)) + below @ own
-            pushed = jnp.sum(beside * (norms(motion) + own), -1)
+            carried = norms(jnp.sum(below[:, :, None] * motion, 1)) + below @ residual
+            pushed = jnp.sum(beside * (norms(motion) + residual), -1)
             settling = jnp.maximum(alone, carried + pushed)
         # In a tower of many objects small motions add up, and it falls earlier.
         balanced = tolerances.max_imbalance * min(1.0, np.sqrt(2 / objects))
@@ -203,8 +203,8 @@ def _unseen_depths(
     """Return how far objects are pushed out of what points in use do not tell [m]."""
     of_pair = points.pair[:, None] == np.arange(len(pairs.distance))
     depth = (in_use * jnp.maximum(-points.fall, 0.0))[:, None]
-    seen = largest(jnp.where(of_pair, depth, 0.0))
-    unseen = jnp.maximum(jnp.maximum(-pairs.distance, 0.0) - seen, 0.0)
+    depth_at_points = largest(jnp.where(of_pair, depth, 0.0))
+    unseen = jnp.maximum(jnp.maximum(-pairs.distance, 0.0) - depth_at_points, 0.0)
     # No weight brakes what is pushed aside: it moves by up to twice as much.
     moved = unseen * (2 - jnp.abs(pairs.normal[:, 2]))
     return largest(jnp.maximum(pairs.upper, pairs.lower) * moved[:, None])
@@ -225,11 +225,12 @@ def _links(
     # other one where their contact is steep.
     rise = pairs.normal[:, 2]
     first, second = pairs.upper[:, :, None], pairs.lower[:, None]
-    both = near[:, None, None] * first * second
+    touching = near[:, None, None] * first * second
     up, down = (smoothstep(0.5 + sign * rise)[:, None, None] for sign in (1, -1))
-    carries = largest(jnp.maximum(up * both, down * both.mT))
+    carries = largest(jnp.maximum(up * touching, down * touching.mT))
     below, linked = (
-        _transitive_closure(x) for x in (carries, largest(jnp.maximum(both, both.mT)))
+        _transitive_closure(x)
+        for x in (carries, largest(jnp.maximum(touching, touching.mT)))
     )
     # What is above an object does not move it down.
     beside = jnp.maximum(linked - jnp.maximum(below, below.T), 0.0)

@@ -183,7 +183,7 @@ def _lean(C: pw.Config, rng: np.random.Generator) -> None:
 
 
 CROWDS = {"tall": _pile_up, "tray": _fill_tray, "plank": _lean}
-"""Scenes of their own kind: what moves an object into place, or all of them."""
+"""Functions that move all objects of a scene, or the one that leans."""
 
 
 def placed(name: str, rng: np.random.Generator) -> pw.Config:
