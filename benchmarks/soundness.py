@@ -77,6 +77,9 @@ def cases() -> list[Case]:
     add("Visible", logic.Visible("a", "eyes"), ahead, 0.1, (True,))
     add("Occluding", logic.Occluding("a", "eyes"), ahead, 0.1, (False,))
     add("Stable", logic.Stable("a"), resting, truths=(True,))
+    for kind in ("tall", "tray", "mug", "plank"):
+        place = [(f"rest {kind}", scenes.resting(kind))]
+        add(f"Stable, {kind}", logic.Stable("a"), place, 0.1, (True,))
     table, tower = resting[:1], resting[1:2]
     add("Supporting, table", logic.Supporting("table", "a"), table, 0.1, (True,))
     add("Supporting, tower", logic.Supporting("b", "a"), tower, 0.1, (True,))

@@ -34,13 +34,14 @@ class Stable(VerdictPredicate):
     Its rows demand more, and the same of all objects on free joints, so that several
     objects cost no more than one. All are in equilibrium by forces at their points of
     contact, with friction, also if every centre of mass were 4 mm aside (up to 2 mm
-    less in towers); contacts steeper than friction do not count, nor do points that are
-    0.6 mm farther from the support than the nearest one; and how far each moves as it
-    comes down and tips, and overlaps, those of the objects that it touches included,
-    add up to 85 % of `shift` at most. Thus balls are never stable by the rows. Agents
-    support nothing. Neither do objects on locked free joints, such as all that are not
-    movable in `solve_placement`: for a mug on a loose plate make both movable. Locked
-    objects are assumed to stand. The negation and the legacy rule have no rows.
+    less); contacts steeper than friction do not count, so that nothing leans on a wall,
+    nor do points that are 0.6 mm farther from the support than the nearest one; and how
+    far each moves as it comes down and tips, or is pushed out of what it overlaps,
+    together with all below it, is 85 % of `shift` at most. Thus balls are never stable
+    by the rows. Agents support nothing. Neither do objects on locked free joints, such
+    as all that are not movable in `solve_placement`: for a mug on a loose plate make
+    both movable. Locked objects are assumed to stand. The negation and the legacy rule
+    have no rows.
 
     Args:
         a: an object or frame.

@@ -23,7 +23,10 @@ over sooner than it does."""
 MAX_HULL_POINTS = 24
 """Number of samples of a convex hull at most; with fewer of them the hull of the
 samples stands out farther beyond it."""
-MAX_PARTS_WITH_EDGES = 4
+MAX_CORNERS_WITH_EDGES = 8
+"""Number of corners of a hull up to which middles between them are samples; with more
+corners these are near each other."""
+MAX_PARTS_WITH_EDGES = 8
 """Number of parts of an object up to which boxes are also sampled at their edges; of
 objects with more, corners alone count, which is faster."""
 
@@ -59,7 +62,12 @@ def contact_samples(core: collision.Core, parts: int) -> Float[np.ndarray, "n 3"
             ball = grid / np.where(length > 0, length, 1.0)
             return np.unique(np.sign(grid) * half + ball * radii, axis=0)
         case collision.Hull(vertices):
-            return outer_hull(np.asarray(vertices), MAX_HULL_POINTS)
+            corners = outer_hull(np.asarray(vertices), MAX_HULL_POINTS)
+            if len(corners) > MAX_CORNERS_WITH_EDGES or parts > MAX_PARTS_WITH_EDGES:
+                return corners
+            # Middles of edges; those of diagonals lead to points of contact as well.
+            middles = (corners[:, None] + corners)[np.triu_indices(len(corners))] / 2
+            return np.unique(middles, axis=0)
     raise TypeError(f"{type(core).__name__} has no corners.")
 
 

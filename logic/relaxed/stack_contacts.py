@@ -46,7 +46,7 @@ from .contact_points import (
 from .part_pairs import PartPairKinds, pairs_of_table, part_contacts
 from .support_graph import Stack
 
-FRICTION_MARGIN = 0.07
+FRICTION_MARGIN = 0.04
 """Margin by which coefficients of friction are reduced [1]; larger is more
 conservative."""
 JAMMING_BLEND_HEIGHT = 0.1
@@ -55,6 +55,12 @@ leave out more steep contacts, smaller ones change faster."""
 MIN_POINTS = 16
 """Least number of points that programs are compiled for (count). Larger values compile
 fewer programs and compute more unused points."""
+MIN_KEPT = 32
+"""Least number of points for each object that enter the equilibrium (count). Larger
+values compile fewer programs and take longer."""
+MIN_KEPT_OF_ALL = 64
+"""Least number of points of all objects that do so (count); with fewer of them an object
+on many parts of another one is refused."""
 ABSENT_DISTANCE = 1.0
 """Height above a part of points that stand for none [m], where it is seen from
 outside."""
@@ -68,6 +74,8 @@ class StackKinds(NamedTuple):
     """Kinds of the surfaces of objects that may rest on something."""
     lower: tuple[SurfaceKind, ...]
     """Kinds of the surfaces that they may rest on."""
+    num_touching: int
+    """Number of the nearest points of contact that count."""
 
 
 class ContactPoints(NamedTuple):
@@ -80,7 +88,7 @@ class ContactPoints(NamedTuple):
     gap: Float[jax.Array, " n"]
     """Signed distances [m]."""
     fall: Float[jax.Array, " n"]
-    """Their components along the normal, at least 0 [m]."""
+    """Their components along the normal [m]."""
     weight: Float[Array, " n"]
     """1 for points that can hold, 0 for others."""
     friction: Float[Array, " n"]
@@ -89,6 +97,8 @@ class ContactPoints(NamedTuple):
     """One-hot index of the object on which the force acts."""
     lower: Float[Array, "n objects"]
     """One-hot index of the object on which its reaction acts; 0: the world."""
+    pair: Int[Array, " n"]
+    """Index of the pair of parts."""
 
 
 class PartPairs(NamedTuple):
@@ -96,6 +106,8 @@ class PartPairs(NamedTuple):
 
     distance: Float[jax.Array, " pairs"]
     """Signed distances [m]."""
+    normal: Float[jax.Array, "pairs 3"]
+    """Unit normals towards the first parts."""
     upper: Float[Array, "pairs objects"]
     """One-hot indices of the objects of the first parts."""
     lower: Float[Array, "pairs objects"]
@@ -122,8 +134,10 @@ def stack_tables(frames: Sequence[Frame], stack: Stack) -> tuple[StackKinds, Arr
     table = body_pairs(frames, np.array(stack.pairs, int))
     pair_kinds, arrays = pairs_of_table(table, "resting")
     arrays |= _pair_tables(frames, stack, table.pair, len(arrays["kind"]))
-    upper, lower, points = _point_tables(_samples(table, stack))
-    return StackKinds(pair_kinds, upper, lower), arrays | points
+    samples = _samples(table, stack)
+    upper, lower, points = _point_tables(samples)
+    num_touching = _count_touching(table, samples, len(stack.objects))
+    return StackKinds(pair_kinds, upper, lower, num_touching), arrays | points
 
 
 def _pair_tables(
@@ -172,6 +186,22 @@ def _samples(table: BodyPairTable, stack: Stack) -> list[_Sample]:
         for k, (i, j) in enumerate(zip(first, second, strict=True))
         for x in points(i)
     ]
+
+
+def _count_touching(
+    table: BodyPairTable, samples: Sequence[_Sample], objects: int
+) -> int:
+    """Return a number of points to which those that touch come at most, or its class.
+
+    Each sample of an object seldom touches more than one part of another one.
+    """
+    upper = np.where(table.is_flipped, table.b, table.a)
+    sizes = np.bincount([s.pair for s in samples], minlength=len(upper))
+    first = np.unique(upper, return_index=True)[1]
+    mean = -(-int(sizes[first].sum()) // objects)
+    need = Capacity(frozenset(), (capacity_class(mean, MIN_KEPT),))
+    of_each = capacity_at_hand("resting points that touch", need).counts[0]
+    return max(objects * of_each, MIN_KEPT_OF_ALL)
 
 
 def _point_tables(
@@ -245,9 +275,11 @@ def stack_contacts(
         arrays[name][of] for name in ("friction", "upper", "lower")
     )
     weight = arrays["is_point"] * _no_jamming_weight(normal, friction, below)
-    fall = jnp.maximum(jnp.sum((y - q) * normal, -1), 0.0)
-    points = ContactPoints(q, normal, gap, fall, weight, friction, above, below)
-    return points, PartPairs(pairs.distance, arrays["upper"], arrays["lower"])
+    fall = jnp.sum((y - q) * normal, -1)
+    points = ContactPoints(q, normal, gap, fall, weight, friction, above, below, of)
+    return points, PartPairs(
+        pairs.distance, pairs.normal, arrays["upper"], arrays["lower"]
+    )
 
 
 def _on_surfaces(

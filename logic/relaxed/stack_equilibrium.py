@@ -25,9 +25,10 @@ from posewise.features.symbol_kinds import StackSymbol
 from posewise.robots.config import Config
 from posewise.robots.masses.frame_masses import frame_masses
 
-from ..smooth_extrema import largest, smallest, smoothstep
+from ..smooth_extrema import largest, smoothstep
 from .constraint_terms import Conjunction, ConstraintTerm, Inequality
 from .equilibrium import FrictionContacts, force_imbalance
+from .nearest_contacts import nearest_contacts
 from .object_features import with_copies
 from .stack_contacts import (
     ContactPoints,
@@ -37,7 +38,7 @@ from .stack_contacts import (
     stack_tables,
 )
 from .support_graph import Stack
-from .tilt import fit_tilt
+from .tilt import fit_tilt, norms
 from .world_feature import world_feature
 
 
@@ -49,8 +50,8 @@ class StandingTolerances:
     """Shift of centres of mass to each of four sides [m]; larger is more
     conservative."""
     max_imbalance: Any = 0.02
-    """Largest imbalance that counts as equilibrium, in weights [1]; a larger one
-    accepts stacks that do not stand."""
+    """Largest imbalance of two objects that counts as equilibrium, in weights [1]; a
+    larger one accepts stacks that do not stand."""
     torque_lever: Any = 0.1
     """Lever at which a torque counts like a force [m]; with a larger one torques count
     less."""
@@ -91,9 +92,6 @@ class StandingTolerances:
 
 
 STANDING_TOLERANCES = StandingTolerances()
-UNSUPPORTED_GAP = 10.0
-"""Gap of points that cannot hold an object [m], larger than all others, so that it is
-never the least one."""
 
 
 def standing_term(stack: Stack, shift: float) -> ConstraintTerm:
@@ -160,14 +158,14 @@ def _symbol(kinds: StackKinds, objects: int) -> Symbol:
     # The number of objects is part of the key, since arrays of one symbol must have
     # equal shapes.
     def run(R: Any, p: Any, **arrays: Any) -> Any:
-        points, pairs = stack_contacts(kinds, R, p, arrays)
+        everything, pairs = stack_contacts(kinds, R, p, arrays)
         limit = arrays["limit"]
         tolerances = StandingTolerances.of(arrays["tolerances"])
-        holds, gap = _gaps_below(points)
-        overlap = jnp.maximum(-pairs.distance, 0.0)[:, None]
-        depth = largest(jnp.maximum(pairs.upper, pairs.lower) * overlap)
-        beyond = points.gap - holds @ gap
+        points, holds, beyond, others = nearest_contacts(everything, kinds.num_touching)
         in_use = points.weight * smoothstep(2 - beyond / tolerances.separated_gap)
+        depth = _unseen_depths(points, in_use, pairs)
+        # Objects may settle on points that are left out, if these are in use as well.
+        depth = depth + jnp.maximum(2 * tolerances.separated_gap - others, 0.0)
         tilt = fit_tilt(points.p, points.normal, points.fall, holds * in_use[:, None])
         origins = arrays["origins"] @ p
         alone = tilt.displacement(origins) + depth
@@ -183,40 +181,68 @@ def _symbol(kinds: StackKinds, objects: int) -> Symbol:
         )
         settling = alone
         if objects > 1:
-            carried = jax.vmap(tilt.displacement)(origins[:, None]) + depth
-            settling = jnp.sum(_links(pairs, tolerances) * carried, -1)
-        return jnp.concatenate([settling - limit, imbalance - tolerances.max_imbalance])
+            below, beside = _links(pairs, tolerances)
+            motion = jax.vmap(tilt.motion)(origins[:, None])
+            residual = tilt.residual + depth
+            # Motions of all that is below an object add up in their directions; what
+            # touches it otherwise may push it whichever way it goes.
+            carried = norms(jnp.sum(below[:, :, None] * motion, 1)) + below @ residual
+            pushed = jnp.sum(beside * (norms(motion) + residual), -1)
+            settling = jnp.maximum(alone, carried + pushed)
+        # In a tower of many objects small motions add up, and it falls earlier.
+        balanced = tolerances.max_imbalance * min(1.0, np.sqrt(2 / objects))
+        return jnp.concatenate([settling - limit, imbalance - balanced])
 
     dim = objects + 4
     return StackSymbol(run, "resting", frames=(0, None), dim=dim)
 
 
-def _gaps_below(points: ContactPoints) -> tuple[jax.Array, jax.Array]:
-    """Return which object each point can hold (n, objects), and the gaps below them.
-
-    After an object has settled by its gap, points touch that are as near as the nearest
-    one.
-    """
-    # Of two objects that both move, either may be the upper one.
-    is_upright = points.normal[:, 2:] > 0
-    holds = jnp.where(is_upright, points.upper, points.lower)
-    near = (points.gap + UNSUPPORTED_GAP * (1 - points.weight))[:, None]
-    return holds, smallest(jnp.where(holds > 0, near, UNSUPPORTED_GAP))
+def _unseen_depths(
+    points: ContactPoints, in_use: Float[jax.Array, " n"], pairs: PartPairs
+) -> Float[jax.Array, " objects"]:
+    """Return how far objects are pushed out of what points in use do not tell [m]."""
+    of_pair = points.pair[:, None] == np.arange(len(pairs.distance))
+    depth = (in_use * jnp.maximum(-points.fall, 0.0))[:, None]
+    depth_at_points = largest(jnp.where(of_pair, depth, 0.0))
+    unseen = jnp.maximum(jnp.maximum(-pairs.distance, 0.0) - depth_at_points, 0.0)
+    # No weight brakes what is pushed aside: it moves by up to twice as much.
+    moved = unseen * (2 - jnp.abs(pairs.normal[:, 2]))
+    return largest(jnp.maximum(pairs.upper, pairs.lower) * moved[:, None])
 
 
 def _links(
     pairs: PartPairs, tolerances: StandingTolerances
-) -> Float[jax.Array, "objects objects"]:
-    """Return which objects may move which: from 0 to 1."""
-    # An object settles with those that it touches, and with those that they touch: the
-    # reach is the transitive closure of that relation, found by repeated squaring.
-    count = pairs.upper.shape[1]
+) -> tuple[jax.Array, jax.Array]:
+    """Return which objects carry which, and which push each other otherwise.
+
+    Entries (i, j) are from 0 to 1, 1 if j carries or pushes i. Objects carry
+    themselves.
+    """
     farthest = tolerances.unlinked_distance
     span = farthest - tolerances.linked_distance
-    near = smoothstep((farthest - pairs.distance) / span)[:, None, None]
-    one_way = largest(near * pairs.upper[:, :, None] * pairs.lower[:, None])
-    reach = jnp.maximum(one_way, one_way.T)
-    reach = jnp.maximum(reach, np.eye(count))
+    near = smoothstep((farthest - pairs.distance) / span)
+    # Of two objects that both move, either may be the upper one; each may push the
+    # other one where their contact is steep.
+    rise = pairs.normal[:, 2]
+    first, second = pairs.upper[:, :, None], pairs.lower[:, None]
+    touching = near[:, None, None] * first * second
+    up, down = (smoothstep(0.5 + sign * rise)[:, None, None] for sign in (1, -1))
+    carries = largest(jnp.maximum(up * touching, down * touching.mT))
+    below, linked = (
+        _transitive_closure(x)
+        for x in (carries, largest(jnp.maximum(touching, touching.mT)))
+    )
+    # What is above an object does not move it down.
+    beside = jnp.maximum(linked - jnp.maximum(below, below.T), 0.0)
+    return below, beside
+
+
+def _transitive_closure(
+    one_way: Float[jax.Array, "objects objects"],
+) -> Float[jax.Array, "objects objects"]:
+    """Return what is reached by any number of steps, found by repeated squaring."""
+    count = len(one_way)
+    reach = jnp.maximum(one_way, np.eye(count))
     for _ in range(int(np.ceil(np.log2(count)))):
         reach = largest(jnp.swapaxes(reach[:, :, None] * reach, 0, 1))
     return reach
@@ -241,24 +267,20 @@ def _balance_equations(
 ) -> tuple[FrictionContacts, Any]:
     """Return the contacts, and the wrenches that their forces must add up to."""
     share, ratio = arrays["share"], arrays["ratio"]
-    count = len(ratio)
     centre = share @ (jnp.einsum("mij,mj->mi", R, arrays["points"]) + p)
-    eye = jnp.eye(3, dtype=p.dtype)
-    blocks = []
-    for k in range(count):
-        arm = (points.p - centre[k]) / tolerances.torque_lever
-        # f · (y × arm), written as fᵀ T y with the matrix T of the cross product.
-        x, y, z = arm.T
-        o = jnp.zeros_like(x)
-        torque = jnp.stack([o, z, -y, -z, o, x, y, -x, o], -1).reshape(-1, 3, 3)
-        wrench = jnp.concatenate([jnp.broadcast_to(eye, torque.shape), torque], -1)
-        # Forces are in units of the heaviest weight, loads in those of their objects.
-        sign = (points.upper[:, k] - points.lower[:, k]) * points.weight * ratio[k]
-        blocks.append(sign[:, None, None] * wrench)
-    G = jnp.concatenate(blocks, -1)
+    origin = jnp.mean(centre, 0)
+    # Forces are in units of the heaviest weight, loads in those of their objects.
+    contacts = FrictionContacts(
+        point=(points.p - origin) / tolerances.torque_lever,
+        normal=points.normal,
+        friction=points.friction,
+        sign=(points.upper - points.lower) * points.weight[:, None],
+        centre=(centre - origin) / tolerances.torque_lever,
+        ratio=ratio,
+    )
     shift = tolerances.centre_shift / tolerances.torque_lever
     # A weight at (x, y) is balanced by the torque (y, -x, 0).
     up, side = np.eye(6)[2], np.eye(6)[3:5]
     load = up + shift * np.concatenate([-side[1:], side[1:], side[:1], -side[:1]])
-    b = jnp.tile(jnp.asarray(load, p.dtype), (1, count))
-    return FrictionContacts(G, points.normal, points.friction), b
+    b = jnp.tile(jnp.asarray(load, p.dtype)[:, None], (1, len(ratio), 1))
+    return contacts, b

@@ -209,15 +209,15 @@ def test_rows_are_sound_in_many_scenes(name):
 
 @pytest.mark.long
 def test_a_tower_is_told_and_stated_once():
-    C = boxes(4)
+    C = boxes(10, 0.004)
     assert logic.Stable("b0").violation(C) <= 0
     komo = pw.KOMO(C)
     first = komo.add(logic.Stable("b0"))
-    assert komo.add(logic.Stable("b3") & logic.Stable("b1")) == first
+    assert komo.add(logic.Stable("b9") & logic.Stable("b1")) == first
     # Beside the rows that keep the boxes apart.
     assert komo.objectives[1:] == first
     assert len(komo.add(logic.Stable("b0", shift=2e-3))) == 1
-    C.set_pose("b3", [0.056, 0, 1.05, 1, 0, 0, 0])
+    C.set_pose("b9", [0.092, 0, 1.65, 1, 0, 0, 0])
     assert logic.Stable("b0").violation(C) > 0
 
 
