@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from enum import Enum
 from functools import partial
+from typing import Any
 
 import jax
 import numpy as np
@@ -432,6 +433,10 @@ class FS(Enum, metaclass=NamedMembers):
 
     def __repr__(self) -> str:
         return f"FS.{self.name}"
+
+    def __reduce_ex__(self, protocol: object) -> Any:
+        """Pickle an entry by its name."""
+        return getattr, (FS, self.name)
 
 
 # A symbol learns its name from the table, unless it has one already (aliases share it).

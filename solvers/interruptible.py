@@ -80,9 +80,10 @@ class Progress(NamedTuple):
         """
         if self.solves == 1 or not 0 < self.finished < self.solves:
             return ""
+        # Since the beginning: later solves are like earlier ones, in any order.
         rate = self.finished / seconds
-        rest = timedelta(seconds=round((self.solves - self.finished) / rate))
-        return f"; {rate:.3g} a second, {rest} to go"
+        to_go = timedelta(seconds=round((self.solves - self.finished) / rate))
+        return f"; {rate:.3g} a second, {to_go} to go"
 
 
 ProgressLike = bool | Callable[[Progress], object]

@@ -26,9 +26,11 @@ from ..terms.objective import ObjectiveError
 from .pickling import from_pickle, to_pickle
 
 CHECKSUM_SIZE = 32
-"""Size of what a file begins with, to notice damage [bytes]: that of a SHA-256."""
+"""Size of what a file begins with, to notice damage [bytes]: that of a SHA-256; a
+smaller one overlooks damage more often."""
 NAME_LENGTH = 16
-"""Hexadecimal digits in the name of a file of work; 16 make collisions improbable."""
+"""Number of hexadecimal digits in the name of a file of work; fewer make collisions
+less improbable."""
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,24 @@ def to_pickle(content: object, what: str) -> bytes:
     return data
 
 
+def stable_pickle(content: object, what: str) -> bytes:
+    """Return an object as bytes that are the same in each process, if pickle can.
+
+    cloudpickle gives classes of a script random names.
+
+    Args:
+        content: the object.
+        what: see `to_pickle`.
+
+    Raises:
+        ObjectiveError: if a part of it cannot be pickled.
+    """
+    try:
+        return pickle.dumps(content)
+    except Exception:
+        return to_pickle(content, what)
+
+
 def from_pickle(data: bytes) -> Any:
     """Return the object of some bytes, the inverse of `to_pickle`."""
     return pickle.loads(data)

@@ -8,12 +8,14 @@ from typing import Any
 
 import jax
 
+from posewise.solvers.deadline import no_time_limit
 from posewise.solvers.memo import Memo
 
 from .folder import ChunkFolder
+from .interrupts import ignored_in_workers
 
 _WORK: Memo[Callable[[range], Any]] = Memo(2)
-"""What is solved, read once in each process."""
+"""Functions of chunks, each read once in a process."""
 _SOLVING = Lock()
 """Held while a chunk is solved: a solve uses all cores, and state of its problem."""
 
@@ -34,7 +36,7 @@ def solve_chunk(
         An error of the work. One that is raised instead is of the worker.
     """
     chunks, chunk = ChunkFolder(Path(folder)), range(start, stop)
-    with _SOLVING, jax.enable_x64(x64):
+    with _SOLVING, ignored_in_workers(), no_time_limit(), jax.enable_x64(x64):
         if chunks.has(chunk):
             return None
         try:

@@ -12,7 +12,7 @@ from .problem_batch import ProblemBatch
 from .settings import SolveSettings
 
 DIGEST_LENGTH = 16
-"""Hexadecimal digits of a digest; 16 digits make collisions improbable."""
+"""Number of hexadecimal digits of a digest; fewer make collisions less improbable."""
 
 
 def batch_fingerprint(

@@ -35,7 +35,7 @@ process dies, and fewer workers have something to do; fewer are slower together.
 
 
 class BatchSettings(NamedTuple):
-    """Where a batch is solved, and where its solutions are stored."""
+    """Devices or workers that solve a batch, and the folder of its solutions."""
 
     mesh: Mesh | None
     checkpoint_dir: Path | None

@@ -14,7 +14,7 @@ sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[1])]
 
 import jax  # noqa: E402
 import numpy as np  # noqa: E402
-from helpers.reaching_circle import reaching_circle  # noqa: E402
+from processes.reaching_circle import reaching_circle  # noqa: E402
 
 jax.config.update("jax_enable_x64", True)
 komo, goal, targets = reaching_circle(10)

@@ -201,9 +201,7 @@ def test_a_broken_file_is_named(tmp_path, damage):
     (file,) = tmp_path.glob("chunk-*")
     data = file.read_bytes()
     file.write_bytes(data[: len(data) // 2] if damage is None else damage)
-    with pytest.raises(
-        pw.ObjectiveError, match="00000002.pickle cannot be read"
-    ):
+    with pytest.raises(pw.ObjectiveError, match="00000002.pickle cannot be read"):
         run(tmp_path, TARGETS[:2])
     file.unlink()
     assert run(tmp_path, TARGETS[:2])[0].feasible
