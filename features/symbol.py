@@ -3,11 +3,10 @@
 What they are functions of is their class; see `symbol_kinds`.
 """
 
-import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, SupportsIndex, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import jax
 import numpy as np
@@ -94,16 +93,6 @@ class Symbol(ABC):
 
     takes_joints: ClassVar[bool] = False
     """Whether `frames` are names of joints, none for all of them."""
-
-    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
-        """Pickle a symbol of the table by its name: it stays the same object."""
-        # The table imports this module.
-        from .table import FS
-
-        entry = FS.__members__.get(self.name)
-        if entry is None or entry.value is not self:
-            return super().__reduce_ex__(protocol)
-        return operator.attrgetter(f"{self.name}.value"), (FS,)
 
     # What only some classes have; they have fields of these names.
 

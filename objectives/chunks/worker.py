@@ -40,7 +40,7 @@ def solve_chunk(
         if chunks.has(chunk):
             return None
         try:
-            work = _WORK.get((folder, name, x64), lambda: chunks.read_work(name))
+            work = _WORK.get((name, x64), lambda: chunks.read_work(name))
             chunks.write(chunk, work(chunk))
         except Exception as error:
             error.add_note(f"In a worker:\n{traceback.format_exc()}")

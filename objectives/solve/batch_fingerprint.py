@@ -6,6 +6,7 @@ import jax
 import numpy as np
 
 from posewise.compilation.fingerprint import fingerprint
+from posewise.solvers.memo import Memo
 
 from ..problem.spec import initial_path, initial_paths
 from .problem_batch import ProblemBatch
@@ -13,6 +14,9 @@ from .settings import SolveSettings
 
 DIGEST_LENGTH = 16
 """Number of hexadecimal digits of a digest; fewer make collisions less improbable."""
+
+_PROGRAMS: Memo[str] = Memo(64)
+"""Lowered programs of structures, which take half a second to make."""
 
 
 def batch_fingerprint(
@@ -29,13 +33,10 @@ def batch_fingerprint(
     """
     chain, leaves = problems.chain, jax.tree.leaves(problems.data(0))
     x = initial_paths(problems.specs[0], 0, 1)[0].astype(problems.dtype)
-
-    def evaluate(leaves: Any, x: jax.Array) -> Any:
-        data = problems.tree.unflatten(leaves)
-        return jax.tree.leaves(chain.evaluate(data, x))
-
-    # The lowered program stands for the features, of which some are users' functions.
-    program = jax.jit(evaluate).lower(leaves, x).as_text()
+    kinds = tuple((np.shape(a), np.result_type(a)) for a in leaves)
+    program = _PROGRAMS.get(
+        (chain, problems.tree, kinds, x.dtype), lambda: _lowered(problems, leaves, x)
+    )
     structure = (program, repr((chain.slices, chain.order, chain.shared)))
     paths = problems.initial
     if paths is None:
@@ -51,3 +52,16 @@ def batch_fingerprint(
         "avoidance": tuple(spec.avoidance for spec in problems.specs),
     }
     return {name: fingerprint(value)[:DIGEST_LENGTH] for name, value in parts.items()}
+
+
+def _lowered(problems: ProblemBatch, leaves: list[Any], x: np.ndarray) -> str:
+    """Return the program of a problem's rows.
+
+    It stands for the features, of which some are users' functions.
+    """
+
+    def evaluate(leaves: list[Any], x: jax.Array) -> Any:
+        data = problems.tree.unflatten(leaves)
+        return jax.tree.leaves(problems.chain.evaluate(data, x))
+
+    return jax.jit(evaluate).lower(leaves, x).as_text()

@@ -11,7 +11,7 @@ import posewise as pw
 
 
 def square(x: int) -> int:
-    """Return a square, but for 7 an error."""
+    """Return a square; 7 is an error."""
     if x == 7:
         raise pw.ObjectiveError(f"{x} is not for squares.")
     return x * x
