@@ -31,9 +31,9 @@ def run_workers(
                 return
 
     with ThreadPoolExecutor(len(workers)) as pool:
-        running = [
-            pool.submit(in_this_precision(exhaust), worker) for worker in workers
-        ]
+        # Contexts of JAX, such as that of float64, are those of one thread.
+        run = in_this_precision(exhaust)
+        running = [pool.submit(run, worker) for worker in workers]
         try:
             while wait(running, interval).not_done:
                 on_round()

@@ -3,6 +3,7 @@
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from posewise.compilation.fingerprint import fingerprint
@@ -33,7 +34,7 @@ def batch_fingerprint(
     """
     chain, leaves = problems.chain, jax.tree.leaves(problems.data(0))
     x = initial_paths(problems.specs[0], 0, 1)[0].astype(problems.dtype)
-    kinds = tuple((np.shape(a), np.result_type(a)) for a in leaves)
+    kinds = tuple((np.shape(a), jnp.result_type(a)) for a in leaves)
     program = _PROGRAMS.get(
         (chain, problems.tree, kinds, x.dtype), lambda: _lowered(problems, leaves, x)
     )
