@@ -83,7 +83,8 @@ class Progress(NamedTuple):
         # Since the beginning: later solves are like earlier ones, in any order.
         rate = self.finished / seconds
         to_go = timedelta(seconds=round((self.solves - self.finished) / rate))
-        return f"; {rate:.3g} a second, {to_go} to go"
+        digits = f"{rate:.3g}" if rate < 100 else f"{rate:.0f}"
+        return f"; {digits} a second, {to_go} to go"
 
 
 ProgressLike = bool | Callable[[Progress], object]
