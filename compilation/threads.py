@@ -3,8 +3,14 @@
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import ParamSpec, TypeVar
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 ROW_CLASSES = (1, 64)
 """Numbers of rows that programs are compiled for (count). Longer batches are computed
@@ -16,6 +22,20 @@ def count_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def in_this_precision(fn: Callable[P, T]) -> Callable[P, T]:
+    """Return a function for another thread, that computes as this thread does.
+
+    `jax.enable_x64` counts for the thread in which it is called only.
+    """
+    x64 = jnp.result_type(float) == np.float64
+
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        with jax.enable_x64(x64):
+            return fn(*args, **kwargs)
+
+    return run
 
 
 def map_rows(fn: Callable[..., np.ndarray], *arrays: np.ndarray) -> np.ndarray:
@@ -42,5 +62,5 @@ def map_rows(fn: Callable[..., np.ndarray], *arrays: np.ndarray) -> np.ndarray:
     results = [fn(*parts[0])]
     if count > 1:
         with ThreadPoolExecutor(min(count_cores(), count)) as pool:
-            results += pool.map(lambda part: fn(*part), parts[1:])
+            results += pool.map(in_this_precision(fn), *zip(*parts[1:], strict=True))
     return np.concatenate(results)[:n]

@@ -37,7 +37,7 @@ PICTURES: dict[str, Callable[[Path], None]] = {
     "features": fields.draw_height,
     "grasping": scenes.draw_pick_and_place,
     "loading": scenes.draw_models,
-    "scale": diagrams.draw_shares,
+    "scale": diagrams.draw_chunks,
     "service": timelines.draw_requests,
     "solver": timelines.draw_convergence,
     "soundness": fields.draw_soundness,

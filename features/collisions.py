@@ -89,27 +89,32 @@ def collision_sum(
     Args:
         margins: from a world, and frame indices (n, 2), to margins (n,).
     """
-
-    def resolve(C: Config, frames: Sequence[FrameName]) -> Resolved:
-        return _resolve_pairs(
-            accumulated_collisions,
-            "accumulatedCollisions",
-            1,
-            C,
-            frames,
-            partial(margins, C),
-            0.0,
-        )
-
     return WorldSymbol(
         accumulated_collisions,
         "accumulatedCollisions",
         frames=(0, None),
         dim=1,
         unit="m",
-        resolve=resolve,
+        resolve=partial(_resolve_sum, margins),
         is_nonnegative=True,
         pair_margins=margins,
+    )
+
+
+def _resolve_sum(
+    margins: Callable[[Config, np.ndarray], np.ndarray],
+    C: Config,
+    frames: Sequence[FrameName],
+) -> Resolved:
+    """Return the symbol of `collision_sum` for the pairs of some frames."""
+    return _resolve_pairs(
+        accumulated_collisions,
+        "accumulatedCollisions",
+        1,
+        C,
+        frames,
+        partial(margins, C),
+        0.0,
     )
 
 

@@ -6,7 +6,7 @@ from `b` to `a`.
 """
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple, TypeAlias
 
 import jax
@@ -135,11 +135,14 @@ def contact_force(force: Pose, *, weight: Float[jax.Array, ""]) -> Vector:
     return weight * force.p
 
 
+def no_force(a: Pose, b: Pose) -> Vector:
+    """Zero, the tangential force of frames that do not touch [N]."""
+    return jnp.zeros(3)
+
+
 _POINT = PoseSymbol(point_of_attack, "contactPOA", frames=(2, 2), dim=3, unit="m")
 _FORCE = PoseSymbol(contact_force, "contactForce", frames=(2, 2), dim=3, unit="N")
-_NO_CONTACT = PoseSymbol(
-    lambda a, b: jnp.zeros(3), "contactConstraints", frames=(2, 2), dim=3, unit="N"
-)
+_NO_CONTACT = PoseSymbol(no_force, "contactConstraints", frames=(2, 2), dim=3, unit="N")
 
 
 def resolve_point(C: Config, frames: Sequence[FrameName]) -> Resolved:
@@ -237,21 +240,33 @@ def _law_symbol(
     unit: str,
     window: int,
 ) -> Symbol:
-    def still(*poses: Pose, **params: Any) -> jax.Array:
-        push = _contact_state(parts, poses, params)
-        y: jax.Array = params["active"] * fn(push, *_friction_argument(params))
-        return y
-
-    def moving(
-        old: PoseTuple, new: PoseTuple, *, tau: jax.Array, **params: Any
-    ) -> jax.Array:
-        push = _contact_state(parts, new, params)
-        friction = _friction_argument(params)
-        y: jax.Array = params["active"] * fn(push, old[:2], tau, *friction)
-        return y
-
-    run = moving if window else still
+    run = partial(_moving_law if window else _still_law, fn, parts)
     return PoseSymbol(run, name, frames=(2, 2), dim=dim, unit=unit, window=window)
+
+
+def _still_law(
+    fn: Callable[..., jax.Array], parts: PartsOfPair, *poses: Pose, **params: Any
+) -> jax.Array:
+    """Return a law of the contact in one slice."""
+    push = _contact_state(parts, poses, params)
+    y: jax.Array = params["active"] * fn(push, *_friction_argument(params))
+    return y
+
+
+def _moving_law(
+    fn: Callable[..., jax.Array],
+    parts: PartsOfPair,
+    old: PoseTuple,
+    new: PoseTuple,
+    *,
+    tau: jax.Array,
+    **params: Any,
+) -> jax.Array:
+    """Return a law of the contact in a slice and of the poses in the one before."""
+    push = _contact_state(parts, new, params)
+    friction = _friction_argument(params)
+    y: jax.Array = params["active"] * fn(push, old[:2], tau, *friction)
+    return y
 
 
 def _contact_state(

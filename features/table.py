@@ -1,8 +1,11 @@
 """Table of all feature symbols, `FS`."""
 
+import copyreg
 from collections.abc import Callable, Sequence
 from enum import Enum
 from functools import partial
+from operator import attrgetter
+from typing import Any
 
 import jax
 import numpy as np
@@ -433,6 +436,21 @@ class FS(Enum, metaclass=NamedMembers):
     def __repr__(self) -> str:
         return f"FS.{self.name}"
 
+    def __reduce_ex__(self, protocol: object) -> Any:
+        """Pickle an entry by its name."""
+        return getattr, (FS, self.name)
+
+
+def _reduced(symbol: Symbol) -> Any:
+    """Return how a symbol is pickled: an entry by its name, to stay the same object."""
+    entry = FS.__members__.get(symbol.name)
+    if entry is None or entry.value is not symbol:
+        return object.__reduce_ex__(symbol, 2)
+    return attrgetter(f"{symbol.name}.value"), (FS,)
+
+
+for _kind in {type(_entry.value) for _entry in FS}:
+    copyreg.pickle(_kind, _reduced)
 
 # A symbol learns its name from the table, unless it has one already (aliases share it).
 for _name, _entry in FS.__members__.items():

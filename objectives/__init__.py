@@ -1,8 +1,8 @@
 """Objectives: KOMO problems, placement, presets, and their solutions.
 
 Rooms, the lowest first: terms, chain, clearance, trajectory, presets, problem,
-planning, checks, report, solution, solve, komo, preparation, placement, templates,
-moveit.
+planning, checks, report, solution, chunks, solve, komo, preparation, placement,
+templates, moveit.
 """
 
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ from posewise.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from .chain.contact_forces import ContactForce as ContactForce
+    from .chunks.map_solves import map_solves as map_solves
     from .komo import KOMO as KOMO
     from .moveit.problem import MoveItProblem as MoveItProblem
     from .moveit.problem import load_moveit as load_moveit
@@ -31,6 +32,7 @@ else:
         __name__,
         {
             ".chain.contact_forces": "ContactForce",
+            ".chunks.map_solves": "map_solves",
             ".komo": "KOMO",
             ".moveit.problem": "MoveItProblem load_moveit",
             ".placement": "Placement solve_placement",

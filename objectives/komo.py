@@ -6,6 +6,7 @@ inference" (2017).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Literal, Unpack, overload
@@ -477,15 +478,17 @@ class KOMO(PathProblem):
         progress: ProgressLike = True,
         mesh: Mesh | None = None,
         checkpoint_dir: StrPath | None = None,
-        chunk_size: int = 256,
+        chunk_size: int | None = None,
+        executor: Executor | None = None,
         max_time: float | None = None,
         **options: Unpack[SolverOptions],
     ) -> SolutionBatch:
         """Solve many problems that differ only in numbers, each from many starts.
 
-        With several hosts (after `jax.distributed.initialize`) each calls this method
-        with the same arguments and a mesh of the devices of all hosts. Each host solves
-        its share, and all get all solutions.
+        An `executor` solves chunks of the problems in other processes, on this host or
+        on many. It pickles the problem once, into `checkpoint_dir`; a chunk whose
+        worker dies is solved again. Ctrl-C and `max_time` cancel the chunks that have
+        not begun; a worker stores the one that it is at.
 
         Problems with `avoid_collisions` between slices are solved one after the other,
         as by `solve`, so that each solution is certified.
@@ -508,12 +511,17 @@ class KOMO(PathProblem):
                 `("margin", objective)`, each with a first axis of problems.
             tolerance: see `solve`.
             progress: see `solve`.
-            mesh: a `jax.sharding.Mesh` of the devices to solve on, with any axes; None:
-                JAX's default device.
+            mesh: a `jax.sharding.Mesh` of the devices of this process to solve on, with
+                any axes; None: JAX's default device.
             checkpoint_dir: a folder for finished solutions. Problems with a solution in
                 it are not solved again, so that after an interrupt or a crash the same
-                call continues.
-            chunk_size: number of problems solved between two writes to the folder.
+                call continues. Its files are pickles: give a folder in which only those
+                whom you trust may write.
+            chunk_size: largest number of problems in a file of the folder, which one
+                worker solves; None: 256, or 16 if paths are certified.
+            executor: any `concurrent.futures.Executor` whose workers are processes that
+                see `checkpoint_dir`, such as a `ProcessPoolExecutor` that spawns, or
+                `distributed.Client().get_executor()`; None: this process solves.
             max_time: see `solve`. Problems that have not ended get the last iterate of
                 their best start, or their initial path with violations of infinity.
             **options: see `solve`.
@@ -524,8 +532,9 @@ class KOMO(PathProblem):
 
         Raises:
             ObjectiveError: for targets, worlds, quantities or initial paths that do not
-                fit, a folder with solutions of other problems, a mesh without devices
-                of this process, or a mesh or folder for certified solutions.
+                fit, a folder with solutions of other problems or that cannot be
+                written, an executor without a folder or whose workers end, a mesh with
+                devices of other processes, or one for certified solutions.
         """
         limit, began = time_limit(check_max_time(max_time)), total_compile_seconds()
         spec = resolve_alternatives(self.spec)[0]
@@ -535,7 +544,7 @@ class KOMO(PathProblem):
             self.spec, tolerance, progress, options, seed=seed, starts=starts
         )
         require_objectives(spec)
-        batch_settings = make_batch_settings(mesh, checkpoint_dir, chunk_size)
+        batch_settings = make_batch_settings(mesh, checkpoint_dir, chunk_size, executor)
         paths = None
         if initial_paths is not None:
             paths = parse_paths(specs or [spec], initial_paths)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .objectives import Solution as Solution
     from .objectives import Trajectory as Trajectory
     from .objectives import load_moveit as load_moveit
+    from .objectives import map_solves as map_solves
     from .objectives import prepare as prepare
     from .objectives import solve_placement as solve_placement
     from .robots import Agent as Agent
@@ -78,7 +79,7 @@ else:
             ".objectives": (
                 "KOMO NLP OT ContactForce MoveItProblem Objective ObjectiveError "
                 "Placement Planner PlanningTask Sensitivity Solution Trajectory "
-                "load_moveit prepare solve_placement"
+                "load_moveit map_solves prepare solve_placement"
             ),
             ".robots": (
                 "Agent Box Camera Capsule Config ConfigError Convex Cylinder "

@@ -6,6 +6,7 @@ This number decides how long a round takes, but not what the solve results in.
 
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from functools import lru_cache, partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -50,7 +51,8 @@ class Progress(NamedTuple):
     """Progress of one solve, or of several."""
 
     iterations: int
-    """Number of iterations; the largest one of several solves."""
+    """Number of iterations; the largest one of several solves, 0 for those of workers,
+    who tell only when they have ended."""
     violation: float
     """Largest violation in scaled units; of several solves that of the best one."""
     cost: float
@@ -61,11 +63,28 @@ class Progress(NamedTuple):
     """Number of all solves."""
 
     def __str__(self) -> str:
-        many = f"{self.finished} of {self.solves} solves done, the best: "
-        return (
-            f"{many if self.solves > 1 else ''}iteration {self.iterations}, violation"
-            f" {self.violation:.2g}, cost {self.cost:.4g}"
+        many = f"{self.finished} of {self.solves} solves done"
+        if self.iterations == 0 and self.solves > 1:
+            return many
+        best = (
+            f"iteration {self.iterations}, violation {self.violation:.2g}, cost"
+            f" {self.cost:.4g}"
         )
+        return f"{many}, the best: {best}" if self.solves > 1 else best
+
+    def pace(self, seconds: float) -> str:
+        """Return how many solves end in a second, and the time that the rest takes.
+
+        Args:
+            seconds: time in which those that are finished have ended [s].
+        """
+        if self.solves == 1 or not 0 < self.finished < self.solves:
+            return ""
+        # Since the beginning: later solves are like earlier ones, in any order.
+        rate = self.finished / seconds
+        to_go = timedelta(seconds=round((self.solves - self.finished) / rate))
+        digits = f"{rate:.3g}" if rate < 100 else f"{rate:.0f}"
+        return f"; {digits} a second, {to_go} to go"
 
 
 ProgressLike = bool | Callable[[Progress], object]
@@ -97,7 +116,9 @@ class ProgressReporter:
             self.progress(get_progress())
         elif self.progress and now - self.last_report > REPORT_INTERVAL:
             seconds = now - self.began
-            write_line(f"posewise, {seconds:.0f} s: {get_progress()}")
+            progress = get_progress()
+            pace = progress.pace(seconds)
+            write_line(f"posewise, {seconds:.0f} s: {progress}{pace}")
             self.last_report = now
 
 

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from threading import Event
 
+from posewise.compilation.threads import in_this_precision
+
 
 def run_workers(
     workers: Sequence[Iterator[None]], on_round: Callable[[], None], interval: float
@@ -29,7 +31,9 @@ def run_workers(
                 return
 
     with ThreadPoolExecutor(len(workers)) as pool:
-        running = [pool.submit(exhaust, worker) for worker in workers]
+        # Contexts of JAX, such as that of float64, are those of one thread.
+        run = in_this_precision(exhaust)
+        running = [pool.submit(run, worker) for worker in workers]
         try:
             while wait(running, interval).not_done:
                 on_round()

@@ -99,6 +99,9 @@ VALIDATES_ITSELF = frozenset(
     posewise.logic.states.thermal_rules
     posewise.logic.states.toggle_slice_predicates
     posewise.logic.states.water_predicates
+    posewise.objectives.chunks.executor
+    posewise.objectives.chunks.folder
+    posewise.objectives.chunks.map_solves
     posewise.objectives.komo
     posewise.objectives.placement.arguments
     posewise.objectives.placement.movables
@@ -125,7 +128,7 @@ VALIDATES_ITSELF = frozenset(
     posewise.objectives.solution.subproblem
     posewise.objectives.solution.targets
     posewise.objectives.solve.batches
-    posewise.objectives.solve.distributed
+    posewise.objectives.solve.mesh
     posewise.objectives.solve.multistart
     posewise.objectives.solve.problem_batch
     posewise.objectives.solve.settings

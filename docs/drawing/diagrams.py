@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.patches import Rectangle
 
 import posewise as pw
+from posewise.robots.visual.figures import new_figure
 
-from .examples import PIXELS, new_curves, run_examples
+from .examples import PIXELS, WIDTH, new_curves, run_examples
 
 LABEL: dict[str, Any] = dict(textcoords="offset points", fontsize=9, va="top")
 """Style of labels at some points to the right and above what they name."""
@@ -117,36 +117,36 @@ def draw_side(axes: Any, world: pw.Config, name: str, color: str) -> None:
     axes.fill(*corners.T, facecolor=color, edgecolor="0.3", linewidth=0.8)
 
 
-def draw_shares(file: Path) -> None:
-    """Draw how a batch is shared by hosts, in chunks, on the devices of each host."""
-    count, hosts, chunk, devices = 24, 2, 4, 2
-    stages = count // hosts // chunk
-    figure, axes = new_curves(2.9)
-    for host, color in zip(range(hosts), ("tab:blue", "tab:orange"), strict=True):
-        top = -3.4 * host
-        axes.text(-2.2, top - 1, f"host {host}", ha="right", va="center", weight="bold")
-        for device in range(devices):
-            label = f"device {devices * host + device}"
-            axes.text(-0.2, top - device - 0.5, label, ha="right", va="center")
-        for k, problem in enumerate(range(count)[host::hosts]):
-            stage, lane = divmod(k, chunk)
-            device, place = divmod(lane, chunk // devices)
-            x, y = 4.2 * stage + place, top - device - 0.9
-            square = Rectangle((x + 0.05, y), 0.9, 0.8, edgecolor="0.2")
-            square.set_facecolor((color, 0.35))
-            axes.add_patch(square)
-            axes.text(x + 0.5, y + 0.4, f"{problem}", ha="center", va="center")
-        for stage in range(stages):
-            x = 4.2 * stage + 2.1
-            style = dict(arrowstyle="-|>", color="0.4")
-            axes.annotate("", (x + 0.5, top - 1), (x, top - 1), arrowprops=style)
-            axes.text(x + 0.6, top - 1, "file", va="center", color="0.4")
-    for stage in range(stages):
-        axes.text(4.2 * stage + 1, 0.3, f"chunk {stage + 1}", ha="center")
-    end = 4.2 * stages - 0.2
-    axes.plot([end, end], [0.2, -5.6], color="0.4", linewidth=2)
-    axes.text(end + 0.2, -2.7, "all hosts:\nall solutions", va="center")
-    axes.text(0, -6.2, "time →", va="center", color="0.4")
-    axes.set(xlim=(-3.8, end + 2.8), ylim=(-6.5, 0.9))
-    axes.set_axis_off()
+def draw_chunks(file: Path) -> None:
+    """Draw the chunks of a batch on three workers, one of which dies, and its files."""
+    count, workers, death = 12, 3, 2.6
+    durations = np.random.default_rng(3).uniform(0.8, 1.4, count)
+    waiting, free_at = list(range(count)), dict.fromkeys(range(workers), 0.0)
+    figure = new_figure(WIDTH, 3.6)
+    axes, below = figure.subplots(2, sharex=True, height_ratios=(3, 2))
+    stored = []
+    while waiting:
+        worker = min(free_at, key=lambda k: free_at[k])
+        chunk, begin = waiting.pop(0), free_at[worker]
+        end = begin + durations[chunk]
+        dies = worker == 1 and begin < death < end
+        if dies:
+            # Its chunk is given to another worker.
+            end = death
+            waiting.append(chunk)
+            del free_at[worker]
+        else:
+            free_at[worker] = end
+            stored.append(end)
+        color = "tab:red" if dies else "tab:blue"
+        bar = dict(color=color, alpha=0.4, edgecolor="0.2", height=0.8)
+        axes.barh(-worker, end - begin, left=begin, **bar)
+        text = f"{chunk + 1} ✗" if dies else f"{chunk + 1}"
+        axes.text((begin + end) / 2, -worker, text, ha="center", va="center")
+    times = [0.0, *sorted(stored)]
+    below.step(times, np.arange(count + 1), where="post", color="tab:green")
+    below.set(ylabel="files", ylim=(0, count + 1), xlabel="time", xticks=[])
+    axes.set_yticks([-k for k in range(workers)])
+    axes.set_yticklabels([f"worker {k + 1}" for k in range(workers)])
+    axes.text(death + 0.1, -1, "a worker dies", color="tab:red", va="center")
     figure.savefig(file, dpi=PIXELS)

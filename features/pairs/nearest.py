@@ -76,7 +76,7 @@ def pair_symbol(
     """
 
     def with_types(fn: Callable[..., T]) -> Callable[..., T]:
-        return lambda R, p, **params: fn(types, R, p, params)
+        return partial(_of_params, fn, types)
 
     return StackSymbol(
         with_types(fn),
@@ -89,6 +89,13 @@ def pair_symbol(
         is_nonnegative=is_nonnegative,
         reads_nodes=reads_nodes,
     )
+
+
+def _of_params(
+    fn: Callable[..., T], types: PairTypes, R: Array, p: Array, **params: Array
+) -> T:
+    """Return a function of pair types, poses and params, which are named arguments."""
+    return fn(types, R, p, params)
 
 
 def smoothing_params(name: str, smoothing: float) -> dict[str, np.ndarray]:

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from posewise.compilation.threads import in_this_precision
 from posewise.solvers import EQ, Options, Result, Status, solve_interruptible
 from posewise.solvers.deadline import check_deadline
 from posewise.solvers.interruptible import ProgressCallback
@@ -138,7 +139,7 @@ def _compiling_solver(
 
 def _started(function: Callable[..., object], *arguments: object) -> Thread:
     """Return a thread that calls a function."""
-    thread = Thread(target=function, args=arguments)
+    thread = Thread(target=in_this_precision(function), args=arguments)
     thread.start()
     return thread
 

@@ -28,7 +28,7 @@ from ..problem.spec import (
 from ..solution.record import SolveRecord
 from ..solution.solution import Solution
 from ..terms.objective import ObjectiveError
-from .batch_result import BatchResult, unsolved_result
+from .batch_result import BatchResult
 from .certified import CertifiedResult, solve_in_sequence
 from .enough_slices import with_enough_slices
 from .given_path import solved_path_as_solution
@@ -86,18 +86,27 @@ def solve_starts(
         )
 
 
-def solve_certified_batch(
-    problems: ProblemBatch, settings: SolveSettings
+def solve_certified_problems(
+    problems: ProblemBatch,
+    which: Sequence[int],
+    settings: SolveSettings,
+    report_progress: ProgressReporter,
 ) -> list[Solution]:
     """Return the best solution of each problem, solved and certified one by one.
 
+    An interrupt or a deadline ends with the solutions so far.
+
     Args:
         problems: a batch of problems that avoid collisions between slices.
+        which: indices of the problems to solve.
         settings: number of starts of each problem, tolerance and options.
+        report_progress: is called with the progress of each solve.
+
+    Raises:
+        KeyboardInterrupt: for an interrupt before there is a solution.
     """
-    report_progress = ProgressReporter(settings.progress)
     solutions: list[Solution] = []
-    for b in range(problems.count):
+    for b in which:
         compiled = CompiledProblem(problems.chain, problems.data(b), problems.locations)
         try:
             tried = _solutions_in_sequence(
@@ -110,24 +119,7 @@ def solve_certified_batch(
         solutions.append(best_solution(tried))
         if solutions[-1].stopped or passed_deadline():
             break
-    missing = range(len(solutions), problems.count)
-    record = solutions[0]._record
-    if missing and record is not None:
-        unsolved = unsolved_result(problems, missing, record.y)
-        solutions += make_solutions(problems, unsolved, settings.tolerance)
-    return _mark_stopped_problems(solutions)
-
-
-def _mark_stopped_problems(solutions: Sequence[Solution]) -> list[Solution]:
-    """Return the solutions of problems; those stopped tell how far the batch came."""
-    ended = sum(not (s.stopped or s.status.is_stopped) for s in solutions)
-    if ended == len(solutions):
-        return list(solutions)
-    sentence = stop_sentence(ended, len(solutions), "problems")
-    return [
-        mark_stopped([s], sentence)[0] if s.stopped or s.status.is_stopped else s
-        for s in solutions
-    ]
+    return solutions
 
 
 def _mark_if_stopped(solutions: list[Solution], count: int) -> list[Solution]:

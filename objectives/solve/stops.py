@@ -82,6 +82,19 @@ def marked_as_stopped(solution: Solution, sentence: str, status: Status) -> Solu
     return replace(solution, status=new_status, stopped=sentence)
 
 
+def mark_stopped_problems(solutions: Sequence[Solution]) -> list[Solution]:
+    """Return the solutions of problems; those stopped tell how far the batch came."""
+    is_stopped = [bool(s.stopped) or s.status.is_stopped for s in solutions]
+    if not any(is_stopped):
+        return list(solutions)
+    ended, status = is_stopped.count(False), stopped_status()
+    sentence = stop_sentence(ended, len(solutions), "problems")
+    return [
+        marked_as_stopped(s, sentence, status) if stopped else s
+        for s, stopped in zip(solutions, is_stopped, strict=True)
+    ]
+
+
 def pass_on_stop(solutions: Sequence[Solution]) -> None:
     """Raise the interrupt again that has ended a solve within a larger search.
 

@@ -22,8 +22,9 @@ NUM_WARM_SOLVES = 10
 MODULES = {"pyyaml": "yaml", "libigl": "igl", "pycollada": "collada", "usd-core": "pxr"}
 """Names to import of the packages that are installed under another one."""
 
-FOR_USERS = tuple(
-    "plot mujoco usd rai cli meshes xacro retime ompl viz bddl notebook torch".split()
+FOR_USERS = (
+    *"plot mujoco usd rai cli meshes xacro retime ompl viz bddl cluster".split(),
+    *"notebook torch".split(),
 )
 """Extras that are worth naming, if this version of posewise has them."""
 

@@ -89,7 +89,7 @@ def snippets(page: Path) -> str:
 
 
 LONG_PAGES = (
-    "again balance contacts controller grasping learning service solver".split()
+    "again balance contacts controller grasping learning scale service solver".split()
 )
 """Pages whose examples compile for long; the site's pictures run the first ones."""
 FIRST_PAGES = ("README", "index", "conventions")

@@ -1,5 +1,7 @@
 """The starts that the lanes of a batch hold, and their threads, without any solve."""
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -156,3 +158,16 @@ def test_an_interrupt_ends_all_workers(count):
 
 def test_there_is_a_core():
     assert count_cores() >= 1
+
+
+@pytest.mark.parametrize("x64", [False, True])
+def test_workers_compute_in_the_precision_of_their_caller(x64):
+    dtypes = set()
+
+    def work():
+        dtypes.add(jnp.zeros(1).dtype.name)
+        yield
+
+    with jax.enable_x64(x64):
+        run_workers([work(), work()], lambda: None, 0.01)
+    assert dtypes == {"float64" if x64 else "float32"}

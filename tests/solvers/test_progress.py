@@ -117,6 +117,23 @@ def test_lines_on_stderr_unless_silenced(monkeypatch, capsys):
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.parametrize(
+    ("progress", "text", "pace"),
+    [
+        (Progress(3, 0.5, 2, 0, 1), "iteration 3, violation 0.5, cost 2", ""),
+        (
+            Progress(0, np.inf, np.inf, 30, 120),
+            "30 of 120 solves done",
+            "; 2.5 a second, 0:00:36 to go",
+        ),
+        (Progress(0, np.inf, np.inf, 120, 120), "120 of 120 solves done", ""),
+    ],
+)
+def test_lines_tell_how_far_solves_are(progress, text, pace):
+    assert str(progress) == text
+    assert progress.pace(12.0) == pace
+
+
 def test_with_nothing_done_an_interrupt_is_one():
     def run(state, fresh, passes):
         raise KeyboardInterrupt

@@ -1,11 +1,14 @@
 """Batches with checkpoints: finished problems are stored, and solved only once."""
 
+import secrets
+
 import numpy as np
 import pytest
 from helpers.interrupts import ctrl_c
 
 import posewise as pw
 from posewise import FS, OT, Status
+from posewise.objectives.chunks.folder import ChunkFolder
 from posewise.objectives.solve import start_batches as solving
 from posewise.solvers import multistart as batch
 
@@ -40,6 +43,12 @@ def reaching(cost=BENT):
 def four_lanes(monkeypatch):
     """Use one program for all of these batches."""
     monkeypatch.setattr(batch, "MAX_VARIABLES_PER_CALL", 8)
+
+
+@pytest.fixture(autouse=True)
+def ascending(monkeypatch):
+    """Begin with the first chunk."""
+    monkeypatch.setattr(secrets, "randbelow", lambda n: 0)
 
 
 @pytest.fixture
@@ -111,7 +120,7 @@ def test_an_interrupted_batch_goes_on(
     done = [s.status is not Status.INTERRUPTED for s in got]
     assert all(done[:3]) and not any(done[6:])
     assert all(np.isfinite(s.path).all() for s in got)
-    num_stored = sum(np.load(f)["problem"].size for f in tmp_path.glob("*.npz"))
+    num_stored = sum(len(c) for c in ChunkFolder(tmp_path).ranges())
     assert 4 <= num_stored <= sum(done)
     solved.clear()
     whole = run(tmp_path)
@@ -189,10 +198,10 @@ def test_errors_name_what_is_wrong(options, match):
 @pytest.mark.parametrize("damage", [b"", None])
 def test_a_broken_file_is_named(tmp_path, damage):
     run(tmp_path, TARGETS[:2])
-    (file,) = tmp_path.glob("*.npz")
+    (file,) = tmp_path.glob("chunk-*")
     data = file.read_bytes()
     file.write_bytes(data[: len(data) // 2] if damage is None else damage)
-    with pytest.raises(pw.ObjectiveError, match="solves-00000000.npz cannot be read"):
+    with pytest.raises(pw.ObjectiveError, match="00000002.pickle cannot be read"):
         run(tmp_path, TARGETS[:2])
     file.unlink()
     assert run(tmp_path, TARGETS[:2])[0].feasible
