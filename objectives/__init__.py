@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .problem.nlp import NLP as NLP
     from .solution.sensitivity import Sensitivity as Sensitivity
     from .solution.solution import Solution as Solution
+    from .solve.solution_batch import SolutionBatch as SolutionBatch
     from .terms.objective import OT as OT
     from .terms.objective import Objective as Objective
     from .terms.objective import ObjectiveError as ObjectiveError
@@ -41,6 +42,7 @@ else:
             ".problem.nlp": "NLP",
             ".solution.sensitivity": "Sensitivity",
             ".solution.solution": "Solution",
+            ".solve.solution_batch": "SolutionBatch",
             ".terms.objective": "OT Objective ObjectiveError",
             ".trajectory.trajectory": "Trajectory",
         },

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .objectives import PlanningTask as PlanningTask
     from .objectives import Sensitivity as Sensitivity
     from .objectives import Solution as Solution
+    from .objectives import SolutionBatch as SolutionBatch
     from .objectives import Trajectory as Trajectory
     from .objectives import load_moveit as load_moveit
     from .objectives import map_solves as map_solves
@@ -78,8 +79,8 @@ else:
             ".features": "FS Feature FeatureError PairDistances Pose distances",
             ".objectives": (
                 "KOMO NLP OT ContactForce MoveItProblem Objective ObjectiveError "
-                "Placement Planner PlanningTask Sensitivity Solution Trajectory "
-                "load_moveit map_solves prepare solve_placement"
+                "Placement Planner PlanningTask Sensitivity Solution SolutionBatch "
+                "Trajectory load_moveit map_solves prepare solve_placement"
             ),
             ".robots": (
                 "Agent Box Camera Capsule Config ConfigError Convex Cylinder "
