@@ -59,8 +59,8 @@ MIN_KEPT = 32
 """Least number of points for each object that enter the equilibrium (count). Larger
 values compile fewer programs and take longer."""
 MIN_KEPT_OF_ALL = 64
-"""Least number of points of all objects that do so (count); with fewer of them an object
-on many parts of another one is refused."""
+"""Least number of points of all objects that do so (count); with fewer of them an
+object on many parts of another one is refused."""
 ABSENT_DISTANCE = 1.0
 """Height above a part of points that stand for none [m], where it is seen from
 outside."""
