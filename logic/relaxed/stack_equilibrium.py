@@ -92,6 +92,9 @@ class StandingTolerances:
 
 
 STANDING_TOLERANCES = StandingTolerances()
+LANDING_SLIDE = 0.6
+"""Share of the motion of an object by which those on it may slide [1]; a smaller one
+tells towers that slide while they settle."""
 
 
 def standing_term(stack: Stack, shift: float) -> ConstraintTerm:
@@ -166,7 +169,9 @@ def _symbol(kinds: StackKinds, objects: int) -> Symbol:
         depth = _unseen_depths(points, in_use, pairs)
         # Objects may settle on points that are left out, if these are in use as well.
         depth = depth + jnp.maximum(2 * tolerances.separated_gap - others, 0.0)
-        tilt = fit_tilt(points.p, points.normal, points.fall, holds * in_use[:, None])
+        # towards the objects that are held
+        up = points.normal * jnp.sign(points.normal[:, 2:])
+        tilt = fit_tilt(points.p, up, points.fall, holds * in_use[:, None])
         origins = arrays["origins"] @ p
         alone = tilt.displacement(origins) + depth
         # Sound for rigid bodies with Coulomb friction: the imbalance is an upper bound
@@ -184,9 +189,12 @@ def _symbol(kinds: StackKinds, objects: int) -> Symbol:
             below, beside = _links(pairs, tolerances)
             motion = jax.vmap(tilt.motion)(origins[:, None])
             residual = tilt.residual + depth
-            # Motions of all that is below an object add up in their directions; what
-            # touches it otherwise may push it whichever way it goes.
-            carried = norms(jnp.sum(below[:, :, None] * motion, 1)) + below @ residual
+            # Motions of all that is below an object add up in their directions, but
+            # what lands on a moving object slides; what touches it otherwise may push
+            # it whichever way it goes.
+            slide = LANDING_SLIDE * below * (1 - np.eye(objects)) * norms(motion)
+            carried = norms(jnp.sum(below[:, :, None] * motion, 1))
+            carried = carried + below @ residual + jnp.sum(slide, -1)
             pushed = jnp.sum(beside * (norms(motion) + residual), -1)
             settling = jnp.maximum(alone, carried + pushed)
         # In a tower of many objects small motions add up, and it falls earlier.
