@@ -9,11 +9,11 @@ import numpy as np
 from posewise.features import Feature
 from posewise.objectives import OT
 from posewise.objectives.checks.doubts import doubts_of_rest, solution_doubts
-from posewise.objectives.checks.loose import loose_roots
 from posewise.objectives.clearance.avoidance import TOUCH_DEPTH
 from posewise.objectives.presets.preset import Preset
 from posewise.objectives.problem.builder import feature_label
 from posewise.objectives.terms.interval import select_interval
+from posewise.objectives.terms.loose import loose_roots
 from posewise.robots.array_files import read_npz
 from posewise.robots.config import Config
 from posewise.robots.errors import LoadError, first_few
