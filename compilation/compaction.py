@@ -56,11 +56,16 @@ def compute_where(
         selected: T = jax.lax.cond(mask[0], lambda: fn(*args), lambda: default)
         return selected
 
-    def evaluate_chunk(indices: Array, _: Array, results: T) -> T:
+    def evaluate_chunk(indices: Array, is_valid: Array, results: T) -> T:
         select = partial(jax.tree.map, lambda x: gather(x, indices))
         chunk: tuple[*Arguments] = materialize(select, args)
+        # The first chunk of accelerators may have no index; what is written beyond the
+        # end is dropped.
+        places = indices
+        if not is_cpu_backend():
+            places = jnp.where(is_valid, indices, len(mask))
         written: T = jax.tree.map(
-            lambda x, new: scatter_set(x, indices, new), results, fn(*chunk)
+            lambda x, new: scatter_set(x, places, new), results, fn(*chunk)
         )
         return written
 
