@@ -206,7 +206,7 @@ def test_a_thin_box_beside_a_hull_may_grow():
     np.testing.assert_array_equal(measure.with_shapes(grown)(q), measure(q, grown))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_beyond_the_cutoff_nothing_is_measured():
     C, measure, q = case("boxes")
     near = pw.distances(C, measure.pairs, cutoff=CUTOFF)

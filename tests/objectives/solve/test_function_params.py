@@ -77,7 +77,7 @@ def test_a_batch_has_params_of_each_problem():
         np.testing.assert_allclose(solution.path, solved(komo), atol=1e-9)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_paths_are_differentiable_by_params():
     komo, cost = problem(weights(0))
     path = komo.function(("params", cost))
