@@ -81,6 +81,7 @@ def test_stacks_are_moved_by_what_they_weigh_together() -> None:
     assert HALF - 0.02 < middle < HALF
 
 
+@pytest.mark.long
 def test_placements_stand_but_costs_come_first() -> None:
     C = world(cup=(CUP, [0.1, 0, 0.3], 1.0))
     stands = [logic.OnTopOf("cup", "table"), logic.Upright("cup")]
