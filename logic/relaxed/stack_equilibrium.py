@@ -92,7 +92,7 @@ class StandingTolerances:
 
 
 STANDING_TOLERANCES = StandingTolerances()
-LANDING_SLIDE = 0.6
+LANDING_SLIDE_SHARE = 0.6
 """Share of the motion of an object by which those on it may slide [1]; a smaller one
 tells towers that slide while they settle."""
 
@@ -192,7 +192,7 @@ def _symbol(kinds: StackKinds, objects: int) -> Symbol:
             # Motions of all that is below an object add up in their directions, but
             # what lands on a moving object slides; what touches it otherwise may push
             # it whichever way it goes.
-            slide = LANDING_SLIDE * below * (1 - np.eye(objects)) * norms(motion)
+            slide = LANDING_SLIDE_SHARE * below * (1 - np.eye(objects)) * norms(motion)
             carried = norms(jnp.sum(below[:, :, None] * motion, 1))
             carried = carried + below @ residual + jnp.sum(slide, -1)
             pushed = jnp.sum(beside * (norms(motion) + residual), -1)
