@@ -151,7 +151,8 @@ def fold_chunks(
         compacted: the indices.
         chunk_size: number of indices per chunk on CPUs.
         body: maps the indices of a chunk, a mask of those that count, and the state to
-            the next state. Indices that do not count repeat the last one.
+            the next state. Indices that do not count repeat the last one, or are any in
+            bounds if there is none, which a first chunk of accelerators may be of.
         init: the first state.
     """
     indices, count = compacted

@@ -77,7 +77,8 @@ def settled_state(
         stack.stand_on_face()
     for stack in standing:
         for _ in range(MAX_EDGES):
-            stack.shift()
+            if not stack.leave_edge():
+                break
     return world.q
 
 
@@ -145,13 +146,16 @@ class _LoadedObject:
         origin[2] = pose[2] + old[:, 2].min() - new[:, 2].min()
         self._move(self.name, np.concatenate([origin, turned]))
 
-    def shift(self) -> None:
-        """Move the stack away from an edge, if its centre of mass is beyond it."""
+    def leave_edge(self) -> bool:
+        """Move the stack from an edge that its centre of mass is beyond; if it was."""
         shift = self._shift_from_edge()
-        for name in self.names if shift.any() else ():
+        if not shift.any():
+            return False
+        for name in self.names:
             pose = self.world.pose(name)
             pose[:2] += shift
             self._move(name, pose)
+        return True
 
     def _shift_from_edge(self) -> Float[np.ndarray, "2"]:
         """Return the shift by which the centre gets above what carries the object [m].
