@@ -23,7 +23,7 @@ def reach() -> pw.Solution:
     komo.add_objective(None, FS.accumulatedCollisions, [], OT.ineq, margin=0.02)
     komo.initialize(C.q)
     solution = komo.solve(seed=0, starts=4, max_iterations=200, progress=False)
-    batch: list[pw.Solution] = komo.solve_batch({goal: np.zeros((3, 3))}, starts=2)
+    batch: pw.SolutionBatch = komo.solve_batch({goal: np.zeros((3, 3))}, starts=2)
     sensitivity: pw.Sensitivity = batch[0].sensitivity(goal)
     assert sensitivity.regular and solution.world_at(-1).nq == C.nq
     phi, J = komo.nlp().evaluate(komo.nlp().initial)
