@@ -1,4 +1,4 @@
-"""What other libraries for accelerators do with the problems of `batch_problems`."""
+"""Problems of `batch_problems`, solved by other libraries for accelerators."""
 
 import io
 import xml.etree.ElementTree as ET
@@ -25,10 +25,12 @@ def pyroki_targets(count: int) -> Solve:
     import pyroki
     import yourdfpy
 
-    urdf = yourdfpy.URDF.load(io.BytesIO(ik.urdf().read_bytes()), load_meshes=False)
+    urdf = yourdfpy.URDF.load(
+        io.BytesIO(ET.tostring(skeleton(ik.urdf()))), load_meshes=False
+    )
     robot = pyroki.Robot.from_urdf(urdf)
     C, poses = panda_targets(count)
-    tip = jnp.array(robot.links.names.index(ik.TIP))
+    tip = jnp.array(robot.links.names.index(ik.TIP), jnp.int32)
     low, high = robot.joints.lower_limits, robot.joints.upper_limits
     seeds = jax.random.uniform(
         jax.random.key(0), (SEEDS, len(low)), minval=low, maxval=high

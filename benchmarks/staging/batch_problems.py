@@ -132,7 +132,7 @@ def gradients(count: int) -> Solve:
     komo = pw.KOMO(C)
     komo.add_control_objective(0, 0.1)
     goal = komo.add_objective(None, FS.position, [ik.TIP], OT.eq, scale=10.0)
-    reach = jax.vmap(komo.function(goal, **REACH))
+    reach = jax.vmap(komo.function(goal, starts=4, **REACH))
     slopes = jax.jit(jax.grad(lambda x: jnp.sum(reach(x))))
     points = jnp.array([pose[:3] for pose in poses])
     return lambda: np.isfinite(slopes(points)).all(-1)
