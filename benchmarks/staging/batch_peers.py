@@ -35,7 +35,7 @@ def pyroki_targets(count: int) -> Solve:
     seeds = jax.random.uniform(
         jax.random.key(0), (SEEDS, len(low)), minval=low, maxval=high
     )
-    wanted = jnp.array([[*pose[3:], *pose[:3]] for pose in poses], jnp.float32)
+    targets = jnp.array([[*pose[3:], *pose[:3]] for pose in poses], jnp.float32)
 
     def from_seed(seed: jax.Array, pose: jax.Array) -> tuple[jax.Array, jax.Array]:
         variable, target = robot.joint_var_cls(0), jaxlie.SE3(pose)
@@ -67,7 +67,7 @@ def pyroki_targets(count: int) -> Solve:
     reached = jax.jit(jax.vmap(_reaches(C)))
 
     def solve() -> np.ndarray:
-        q = np.asarray(best(wanted))[:, names]
+        q = np.asarray(best(targets))[:, names]
         return np.asarray(reached(q, np.array(poses)))
 
     return solve
@@ -78,10 +78,10 @@ def _reaches(C) -> Callable[[jax.Array, jax.Array], jax.Array]:
     K, (low, high) = C.kinematics(), C.limits
 
     def is_reached(q: jax.Array, pose: jax.Array) -> jax.Array:
-        at = K.pose(q, ik.TIP)
-        turn = 2 * jnp.arccos(jnp.clip(jnp.abs(at[3:] @ pose[3:]), 0, 1))
+        tip = K.pose(q, ik.TIP)
+        turn = 2 * jnp.arccos(jnp.clip(jnp.abs(tip[3:] @ pose[3:]), 0, 1))
         is_inside = jnp.all((q >= low - 1e-4) & (q <= high + 1e-4))
-        is_near = jnp.linalg.norm(at[:3] - pose[:3]) < POSITION
+        is_near = jnp.linalg.norm(tip[:3] - pose[:3]) < POSITION
         return is_near & (turn < ANGLE) & is_inside
 
     return is_reached

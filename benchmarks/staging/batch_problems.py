@@ -115,12 +115,12 @@ def placements(count: int) -> Solve:
         C.add_frame(f"block{k}", position=[x, y, 0.77], shape=pw.Box([0.08, 0.08, 0.1]))
     C.add_frame("bowl", position=[0, 0, 0.75], shape=pw.Cylinder(0.06, 0.08))
     C.add_frame("mug", position=[0.8, 0, 1], joint="free", shape=pw.Cylinder(0.1, 0.04))
-    wanted = [logic.OnTopOf("mug", "table"), logic.NextTo("mug", "bowl")]
+    constraints = [logic.OnTopOf("mug", "table"), logic.NextTo("mug", "bowl")]
     return lambda: np.array(
         [
             p.feasible
             for p in pw.solve_placement(
-                C, wanted, ["mug"], starts=count, count=None, progress=False
+                C, constraints, ["mug"], starts=count, count=None, progress=False
             )
         ]
     )

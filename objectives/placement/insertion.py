@@ -26,6 +26,9 @@ from .sampling import sample_placements
 CANDIDATES = 8
 """Number of random poses from which an object is put in. More find rare places, slower.
 """
+GROUP_SIZE = 4
+"""Number of objects that are put in at once, until this fails (count); later ones come
+one at a time. More save solves where there is room, but fail sooner."""
 INSERTIONS_PER_OBJECT = 3
 """Number of insertions, for each object, after which an attempt is given up; more
 repair more."""
@@ -58,17 +61,39 @@ class Insertion:
         n = len(sampler.names)
         placed = np.zeros(n, bool)
         x = self.scene.waiting(sampler.world.q[None], ~placed)
+        size = GROUP_SIZE
         for _ in range(INSERTIONS_PER_OBJECT * n):
-            end, placed = self._insert(x, self._next(placed), placed)
+            before, group = placed, self._next(placed, size)
+            insert = self._insert if len(group) == 1 else self._insert_group
+            end, placed = insert(x, group, placed)
             if placed.all():
                 return end
+            if placed is before:
+                size = 1
             if self.is_hopeless:
                 break
             x = self.scene.waiting(end.x, ~placed)
         return None
 
+    def _insert_group(
+        self,
+        x: Float[np.ndarray, "1 nq"],
+        group: list[int],
+        placed: Bool[np.ndarray, " n"],
+    ) -> tuple[Result, Bool[np.ndarray, " n"]]:
+        """Put several objects in, or none; arguments and result are as of `_insert`."""
+        together = placed.copy()
+        together[group] = True
+        end = self.scene.best_end(self._candidates(x, group)[:1], together)
+        if end.violation <= self.scene.settings.tolerance:
+            return end, together
+        return end._replace(x=x), placed
+
     def _insert(
-        self, x: Float[np.ndarray, "1 nq"], k: int, placed: Bool[np.ndarray, " n"]
+        self,
+        x: Float[np.ndarray, "1 nq"],
+        group: list[int],
+        placed: Bool[np.ndarray, " n"],
     ) -> tuple[Result, Bool[np.ndarray, " n"]]:
         """Put an object in; return the end of the solve, and which objects are in then.
 
@@ -76,9 +101,10 @@ class Insertion:
 
         Args:
             x: placement of the others.
-            k: index of the object.
+            group: index of the object.
             placed: which others are in.
         """
+        (k,) = group
         together = placed.copy()
         together[k] = True
         starts = self._candidates(x, [k])
@@ -150,16 +176,24 @@ class Insertion:
             return ""
         return first_few(self.scene.violated_objectives(end, placed))
 
-    def _next(self, placed: Bool[np.ndarray, " n"]) -> int:
-        """Return the object with most rows about it and those that are in.
+    def _next(self, placed: Bool[np.ndarray, " n"], count: int) -> list[int]:
+        """Return the objects with most rows about them and those that are in.
 
         So chains are put in one after the other. Equals take turns at random.
+
+        Args:
+            placed: which objects are in.
+            count: largest number of objects, each in the order of those before it.
         """
-        waiting = self.scene.rng.permutation(np.flatnonzero(~placed))
+        placed, group = placed.copy(), list[int]()
         depends = self.scene.depends
-        is_last = depends[:, ~placed].sum(1) == 1
-        rows = (depends[:, waiting] & is_last[:, None]).sum(0)
-        return int(waiting[np.argmax(rows)])
+        while len(group) < count and not placed.all():
+            waiting = self.scene.rng.permutation(np.flatnonzero(~placed))
+            is_last = depends[:, ~placed].sum(1) == 1
+            rows = (depends[:, waiting] & is_last[:, None]).sum(0)
+            group.append(int(waiting[np.argmax(rows)]))
+            placed[group[-1]] = True
+        return group
 
     def _candidates(
         self, x: Float[np.ndarray, "1 nq"], group: Sequence[int]
