@@ -1,5 +1,6 @@
 """Runs of a notebook's cells in a process that may end."""
 
+import importlib.util
 import json
 import os
 import re
@@ -65,6 +66,10 @@ def run_cells(
         copy = Path(scratch) / "tutorials"
         ignored = shutil.ignore_patterns(".git")
         shutil.copytree(folder, copy, ignore=ignored, ignore_dangling_symlinks=True)
+        if models := importlib.util.find_spec("robotic"):
+            # Some files name rai's models by their place beside the tutorials.
+            name = "rai-robotModels"
+            (Path(scratch) / name).symlink_to(Path(models.origin or "").parent / name)
         for script in copy.rglob("*.py"):
             text = script.read_text(encoding="utf-8")
             script.write_text(_with_module(text, module), encoding="utf-8")

@@ -14,11 +14,15 @@ a larger one counts more cells as equal."""
 NEAR_TOLERANCE = 0.02
 """The same for near numbers [the number's unit]."""
 
+POSE_LENGTH = 7
+"""Number of entries of a pose, the last four of which are a quaternion."""
+
 SOLVER_VALUES = ("feasible", "f", "sos", "ineq", "eq")
 """Numbers of a solver's result that do not depend on how it came about."""
 
-NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
-COURSE = re.compile(r"(?:time|evals|done)\S*\s*:?\s*" + NUMBER.pattern)
+NUMBER = re.compile(r"(?<![\w./-])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w/-])")
+"""A number that is no part of a word, a path or a version."""
+COURSE = re.compile(r"(?:time|evals|done)\S*\s*:?\s*[-+.\deE]+")
 """What a solver prints of its course."""
 
 
@@ -95,7 +99,12 @@ def _size(a: Any, b: Any) -> float:
     if isinstance(a, dict) and isinstance(b, dict) and a.keys() == b.keys():
         return max((_size(a[k], b[k]) for k in a), default=0.0)
     if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
-        return max(map(_size, a, b), default=0.0)
+        size = max(map(_size, a, b), default=0.0)
+        if len(a) == POSE_LENGTH and size > EQUAL_TOLERANCE:
+            # A quaternion and its negative are one rotation.
+            flipped = [*a[:3], *(-v if isinstance(v, float) else v for v in a[3:])]
+            size = min(size, max(map(_size, flipped, b)))
+        return size
     if isinstance(a, float) and isinstance(b, float):
         with np.errstate(invalid="ignore"):
             same = a == b or (np.isnan(a) and np.isnan(b))

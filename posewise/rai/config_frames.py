@@ -10,10 +10,14 @@ import numpy as np
 import posewise as pw
 from posewise.robots.typing import MatrixLike, StrPath
 
+from .enums import raiPath
 from .frame import Frame
 from .frame_state import place_frames
 from .frame_text import parse_frame
 from .writing import graph_text
+
+RAI_PATH = "$RAI_PATH/"
+"""Folder of rai's models, as files name it."""
 
 
 class ConfigFrames:
@@ -25,8 +29,15 @@ class ConfigFrames:
         """Origins of joints that frame states have displaced, by frame."""
 
     def addFile(self, filename: StrPath, namePrefix: str | None = None) -> Frame:
-        """Add a `.g`, `.yml`, `.urdf` or MJCF file and return its first frame."""
-        names = self.C.add_file(filename, namePrefix or "", parent=None)
+        """Add a `.g`, `.yml`, `.urdf` or MJCF file and return its first frame.
+
+        Args:
+            filename: path of the file; `$RAI_PATH/` at its start is `raiPath`.
+            namePrefix: put before the names of its frames.
+        """
+        name = str(filename)
+        file = raiPath(name[len(RAI_PATH) :]) if name.startswith(RAI_PATH) else name
+        names = self.C.add_file(file, namePrefix or "", parent=None)
         return Frame(self.C, names[0])
 
     def addDict(self, dict: dict[str, Any]) -> None:
@@ -81,8 +92,18 @@ class ConfigFrames:
         self.displaced = {}
 
     def attach(self, parent: str, frame: str) -> None:
-        """Attach a frame rigidly to another frame at its present pose."""
-        self.C.attach(parent, frame)
+        """Attach what a frame is fixed to rigidly to another frame, where it is.
+
+        That is all up to the first joint above the frame, which breaks. If the other
+        frame is part of it, only the frame itself is attached.
+        """
+        top = frame
+        while (above := self.C.frame(top)).joint is None and above.parent is not None:
+            top = self.C.frames[above.parent].name
+        if parent in self.C.subtree(top):
+            top = frame
+        self.C.attach(parent, top)
+        self.C.joints.set_type(top, "rigid")
 
     def getFrame(self, frameName: str, warnIfNotExist: bool = True) -> Frame | None:
         """Return the frame of a name.
