@@ -54,4 +54,4 @@ clear_params, get_params, set_params = params_clear, params_get, params_add
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> NoReturn:
-        _raise_absent(name, __name__, name)
+        _raise_absent(name)

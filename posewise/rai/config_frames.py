@@ -41,11 +41,25 @@ class ConfigFrames:
         return Frame(self.C, names[0])
 
     def addDict(self, dict: dict[str, Any]) -> None:
-        """Add the frames of a dictionary, such as `asDict` returns."""
+        """Add the frames of a dictionary, such as `asDict` returns, with their meshes.
+
+        Args:
+            dict: attributes of each frame, by `name(parent)`.
+        """
+        bare = {
+            key: {k: v for k, v in entry.items() if k != "mesh"}
+            for key, entry in dict.items()
+        }
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "frames.g"
-            path.write_text(graph_text(dict), encoding="utf-8")
+            path.write_text(graph_text(bare), encoding="utf-8")
             self.C.add_file(path, parent=None)
+        for key, entry in dict.items():
+            if "mesh" in entry:
+                name, file = key.split("(")[0].strip(), str(entry["mesh"]).strip("<>")
+                frame = Frame(self.C, name).setMeshFile(file)
+                if "color" in entry:
+                    frame.setColor(entry["color"])
 
     def addFrame(self, name: str, parent: str = "", args: str = "") -> Frame:
         """Add a frame.

@@ -3,6 +3,7 @@
 The table of docs/coming_from.md is made of these.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 import posewise as pw
@@ -30,6 +31,7 @@ ABSENT = {
     "ControlMode": _PHYSX,
     "DataGen": _PHYSX,
     "ImageViewer": "show images by matplotlib",
+    "KOMO_ManipulationHelper": "use `posewise.presets`",
     "KOMO_Objective": "objectives are `posewise.Objective`",
     "LGP_TAMP_Abstraction": _LGP,
     "LGP_Tool": _LGP,
@@ -41,6 +43,7 @@ ABSENT = {
     "Simulation": _PHYSX,
     "SimulationEngine": _PHYSX,
     "SimulationState": _PHYSX,
+    "Skeleton": "use `posewise.KOMO.add_mode_switch`",
     "StepObservation": _ROBOT,
     "algo": "it is rai's test code",
     "calib": "posewise has no calibration; use OpenCV",
@@ -98,7 +101,6 @@ ABSENT = {
 
 DIFFERS = {
     "FS": "also has symbols of posewise",
-    "KOMO_ManipulationHelper": "ends with posewise's constraints of grasps",
     "NLP_Factory": "SciPy's SLSQP solves it",
     "NLP_Sampler": "ignores costs, and rai's options",
     "NLP_Solver": "goes on to 1e-3 in every row, where rai stops at 1e-2 of steps",
@@ -155,22 +157,23 @@ class Absent:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
-            owner = type(self).__name__
-            raise_absent(f"{owner}.{name}", owner, name)
+            owners = [base.__name__ for base in type(self).__mro__]
+            raise_absent(name, owners)
 
 
-def raise_absent(key: str, owner: str, name: str) -> NoReturn:
+def raise_absent(name: str, owners: Sequence[str] = ("",)) -> NoReturn:
     """Raise an error for a name that is missing.
 
     Args:
-        key: the name in `ABSENT`.
-        owner: what lacks it.
         name: the name.
+        owners: names of the class that lacks it and of its bases; none: the module.
 
     Raises:
         NotInPosewise: for names of rai.
         AttributeError: for all others.
     """
-    if key in ABSENT:
-        raise NotInPosewise(f"{key} is not in posewise: {ABSENT[key]}.")
-    raise AttributeError(f"{owner!r} object has no attribute {name!r}")
+    for owner in owners:
+        key = f"{owner}.{name}" if owner else name
+        if key in ABSENT:
+            raise NotInPosewise(f"{key} is not in posewise: {ABSENT[key]}.")
+    raise AttributeError(f"{owners[0] or 'posewise.rai'} has no attribute {name!r}")

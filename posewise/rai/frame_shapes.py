@@ -12,7 +12,7 @@ from posewise.robots.typing import MatrixLike, StrPath, VectorLike
 from posewise.robots.visual.triangles import shape_triangles
 from posewise.typing import Shape
 
-from .enums import ST
+from .enums import ST, raise_unsupported
 from .frame_poses import FramePoses
 from .frame_text import parse_frame
 
@@ -48,9 +48,25 @@ class FrameShapes(FramePoses):
         return self._set_shape(pw.Convex(points, radius), colors)
 
     def setMesh(
-        self, vertices: MatrixLike, triangles: MatrixLike, colors: Colors = ()
+        self,
+        vertices: MatrixLike,
+        triangles: MatrixLike,
+        colors: Colors = (),
+        cvxParts: VectorLike = (),
     ) -> Self:
-        """Set a mesh of vertices (n, 3) [m] and triangles (m, 3); its hull collides."""
+        """Set a mesh, whose convex hull collides.
+
+        Args:
+            vertices: its points (n, 3) [m].
+            triangles: indices of their corners (m, 3).
+            colors: see `Colors`.
+            cvxParts: not supported.
+
+        Raises:
+            FeatureError: for convex parts.
+        """
+        if np.size(cvxParts):
+            raise_unsupported("setMesh with cvxParts", "convex parts of given meshes")
         mesh = trimesh.Trimesh(
             np.reshape(vertices, (-1, 3)), np.reshape(triangles, (-1, 3)), process=False
         )
@@ -60,9 +76,16 @@ class FrameShapes(FramePoses):
         """Set the mesh of a file; its convex hull collides."""
         return self._set_shape(pw.Mesh(filename, mode="convex", scale=scale))
 
-    def setPointCloud(self, points: MatrixLike, colors: Colors = ()) -> Self:
-        """Set a point cloud (n, 3) [m]."""
-        return self._set_shape(pw.PointCloud(np.reshape(points, (-1, 3))), colors)
+    def setPointCloud(
+        self, points: MatrixLike, colors: Colors = (), normals: MatrixLike = ()
+    ) -> Self:
+        """Set a point cloud (n, 3) [m]; normals are ignored, because points have none.
+
+        Points that are not finite, such as those of a depth image, are left out.
+        """
+        points = np.reshape(np.asarray(points, float), (-1, 3))
+        cloud = points[np.isfinite(points).all(1)]
+        return self._set_shape(pw.PointCloud(cloud), colors)
 
     def _set_shape(self, shape: Shape, colors: Colors = ()) -> Self:
         color = self.getAttributes().get("color")

@@ -16,23 +16,25 @@ _DERIVED = frozenset(
 
 
 def frame_dict(
-    C: pw.Config, name: str, joint: str, shape: str, size: list[float]
+    C: pw.Config, name: str, joint_type: str, shape: str, size: list[float]
 ) -> dict[str, Any]:
     """Return what defines a frame, in rai's order and words.
 
     Args:
         C: the world.
         name: name of the frame.
-        joint: rai's name of its joint's type.
+        joint_type: rai's name of its joint's type.
         shape: rai's name of its shape's type.
         size: rai's sizes of its shape.
     """
     frame = C.frame(name)
     entries: dict[str, Any] = {}
+    moves = frame.joint is not None and frame.joint.dim > 0
     if pose := _short_pose(frame.origin):
-        entries["pose"] = pose
+        # rai's joints have no constant part; its reader puts a frame before them.
+        entries["origin" if moves else "pose"] = pose
     if frame.joint is not None:
-        entries |= _joint_entries(C, frame.joint, joint)
+        entries |= _joint_entries(C, frame.joint, joint_type)
     entries |= _shape_entries(frame, shape, size)
     if frame.contact:
         entries["contact"] = frame.contact
@@ -41,7 +43,8 @@ def frame_dict(
     if frame.inertia is not None:
         entries["inertia"] = np.diag(frame.inertia).tolist()
     kept = {k: v for k, v in frame.attributes.items() if k not in _DERIVED}
-    is_locked = frame.joint is not None and not frame.joint.active
+    joint = frame.joint
+    is_locked = joint is not None and not joint.active and joint.mimic is None
     return entries | kept | ({"joint_active": False} if is_locked else {})
 
 

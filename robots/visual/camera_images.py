@@ -22,14 +22,17 @@ class CameraImage(NamedTuple):
 
 
 def camera_image(world: ViewableWorld, eye: CameraEye) -> CameraImage:
-    """Return what a camera sees of the visual shapes; the floor has no depth.
+    """Return what a camera sees of the visual shapes.
+
+    The floor and translucent shapes have no depth.
 
     Raises:
         ConfigError: For a mesh that cannot be read.
     """
     scene = drawn_scene(world, world.frame_names)
     picture = render(scene, eye)
-    pixels, nearness = eye.project(eye.clipped(scene).corners)
+    seen = eye.clipped(scene)
+    pixels, nearness = eye.project(seen.corners[seen.colors[:, 3] >= 1])
     buffer = rasterize(pixels, nearness, eye.shape)
     is_seen = buffer.triangle >= 0
     depth = np.where(is_seen, 1 / np.where(is_seen, buffer.depth, 1.0), np.inf)
