@@ -46,25 +46,25 @@ def sentences(cells: list[Cell], rai: list[Run], ours: list[Run]) -> list[str]:
             lines.append(f"{tag} runs in posewise only. rai: {theirs.error}")
         elif mine.error:
             lines.append(f"{tag} runs in rai only. posewise: {mine.error}")
-        elif (found := difference(theirs.values, mine.values)).size:
-            word = "near" if found.is_near else "differs"
-            lines.append(f"{tag} {word}: {found.text}")
+        elif (change := difference(theirs.values, mine.values)).size:
+            word = "near" if change.is_near else "differs"
+            lines.append(f"{tag} {word}: {change.text}")
     return lines
 
 
 def row(name: str, cells: list[Cell], rai: list[Run], ours: list[Run]) -> str:
     """Return the line of a notebook in the table."""
     apart = sum(bool(engine(c)) for c in cells)
-    both = [
+    differences = [
         difference(a.values, b.values)
         for a, b in zip(rai, ours, strict=True)
         if not a.error and not b.error
     ]
-    equal = sum(not d.size for d in both)
-    near = sum(bool(d.size) and d.is_near for d in both)
+    equal = sum(not d.size for d in differences)
+    near = sum(bool(d.size) and d.is_near for d in differences)
     counts = (sum(not run.error for run in runs) for runs in (rai, ours))
     seconds = (sum(run.seconds for run in runs) for runs in (rai, ours))
-    numbers = (len(cells), apart, *counts, equal, near, len(both) - equal - near)
+    numbers = (len(cells), apart, *counts, equal, near, len(differences) - equal - near)
     return (
         f"{name:24}"
         + "".join(f"{n:9d}" for n in numbers)

@@ -19,7 +19,7 @@ sys.path.insert(0, str(ROOT))
 PAGE = ROOT / "docs" / "coming_from.md"
 BEGIN, END = "<!-- names of robotic -->", "<!-- end of names of robotic -->"
 OTHERS = frozenset("os manipulation".split())
-"""Modules that robotic imports, not names of its own."""
+"""Modules that robotic imports, which are no names of it."""
 
 
 def public_names(owner: Any) -> list[str]:
@@ -47,15 +47,17 @@ def classes(module: Any) -> list[str]:
 
 def faults(robotic: Any, ours: Any, coverage: Any) -> list[str]:
     """Return sentences on names that are missing without a word, or told wrongly."""
-    found = []
+    sentences = []
     for key, _, is_here in entries(robotic, ours):
         if is_here and key in coverage.ABSENT:
-            found.append(f"{key} is in ABSENT, but is here.")
+            sentences.append(f"{key} is in ABSENT, but is here.")
         if not is_here and key not in coverage.ABSENT:
-            found.append(f"{key} is not here, and ABSENT does not tell why.")
+            sentences.append(f"{key} is not here, and ABSENT does not tell why.")
     known = {key for key, _, _ in entries(robotic, ours)}
-    told = {*coverage.ABSENT, *coverage.DIFFERS}
-    return found + [f"{key} is no name of robotic." for key in sorted(told - known)]
+    listed = {*coverage.ABSENT, *coverage.DIFFERS}
+    return sentences + [
+        f"{key} is no name of robotic." for key in sorted(listed - known)
+    ]
 
 
 def entries(robotic: Any, ours: Any) -> list[tuple[str, str, bool]]:
@@ -106,8 +108,8 @@ def table(robotic: Any, ours: Any, coverage: Any) -> str:
 def recorded() -> str:
     """Return the table of the page."""
     text = PAGE.read_text(encoding="utf-8")
-    found = re.search(f"{BEGIN}\n\n(.*?)\n\n{END}", text, re.DOTALL)
-    return found[1] if found else ""
+    match = re.search(f"{BEGIN}\n\n(.*?)\n\n{END}", text, re.DOTALL)
+    return match[1] if match else ""
 
 
 def main() -> None:

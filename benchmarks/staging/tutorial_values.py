@@ -23,7 +23,7 @@ SOLVER_VALUES = ("feasible", "f", "sos", "ineq", "eq")
 NUMBER = re.compile(r"(?<![\w./-])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w/-])")
 """A number that is no part of a word, a path or a version."""
 COURSE = re.compile(r"(?:time|evals|done)\S*\s*:?\s*[-+.\deE]+")
-"""What a solver prints of its course."""
+"""Words that a solver prints of its course."""
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ class CameraView:
         self._frame: Frame | None = None
 
     def setCamera(self, cameraFrameName: Frame) -> PinholeCamera:
-        """See from a frame that has a camera's attributes."""
+        """Look from a frame that has a camera's attributes."""
         self._frame = cameraFrameName
         return frame_camera(cameraFrameName)
 

@@ -117,7 +117,7 @@ DIFFERS = {
     "Config.addFrame": "a name in use is an error",
     "Config.animate": "plays in the browser, and at once",
     "Config.animateSpline": "plays in the browser, and at once",
-    "Config.asDict": "poses of frames before joints are frames of their own",
+    "Config.asDict": "a joint of posewise may have an `origin`",
     "Config.asYaml": "as `asDict`",
     "Config.getCollidablePairs": "without pairs that no joint can move",
     "Config.getCollisions": "the deepest first",
@@ -144,7 +144,7 @@ DIFFERS = {
     "NLP_Solver.setTracing": "Python functions are always traced, KOMO never",
     "Quaternion.applyOnPointArray": "changes the points; in rai it does not",
 }
-"""What differs of names that are here."""
+"""Sentences on names that are here, but differ."""
 
 
 class NotInPosewise(pw.FeatureError, AttributeError):

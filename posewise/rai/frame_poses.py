@@ -17,7 +17,7 @@ from posewise.robots.typing import MatrixLike, PoseLike, VectorLike
 from .frame_text import parse_frame
 
 
-class FramePoses:
+class FrameWithPoses:
     """Frame of a world, by its name; setters return the frame."""
 
     def __init__(self, world: pw.Config, name: str) -> None:
@@ -41,7 +41,7 @@ class FramePoses:
         return f"Frame({self.name!r})"
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, FramePoses):
+        if not isinstance(other, FrameWithPoses):
             return False
         return self.world is other.world and self.name == other.name
 
@@ -53,18 +53,18 @@ class FramePoses:
         """Index of the frame in the frame state."""
         return self.world.index(self.name)
 
-    def getPose(self, relativeTo: "FramePoses | None" = None) -> np.ndarray:
+    def getPose(self, relativeTo: "FrameWithPoses | None" = None) -> np.ndarray:
         """Return the pose (7,) in the world or another frame."""
         pose = self.world.pose(self.name)
         if relativeTo is None:
             return pose
         return np.asarray(pose_multiply(pose_inverse(relativeTo.getPose()), pose))
 
-    def getPosition(self, relativeTo: "FramePoses | None" = None) -> np.ndarray:
+    def getPosition(self, relativeTo: "FrameWithPoses | None" = None) -> np.ndarray:
         """Return the position (3,) [m] in the world or another frame."""
         return self.getPose(relativeTo)[:3]
 
-    def getQuaternion(self, relativeTo: "FramePoses | None" = None) -> np.ndarray:
+    def getQuaternion(self, relativeTo: "FrameWithPoses | None" = None) -> np.ndarray:
         """Return the quaternion `(w, x, y, z)` in the world or another frame."""
         return self.getPose(relativeTo)[3:]
 
@@ -126,7 +126,7 @@ class FramePoses:
         origin = parse_frame("pose", f'Q: "{text}"').frames[0].origin
         return self.setRelativePose(origin)
 
-    def getTransform(self, relativeTo: "FramePoses | None" = None) -> np.ndarray:
+    def getTransform(self, relativeTo: "FrameWithPoses | None" = None) -> np.ndarray:
         """Return the pose in the world or another frame as a matrix (4, 4)."""
         return _matrix(self.getPose(relativeTo))
 
@@ -166,11 +166,11 @@ class FramePoses:
         E = np.array([[-x, w, -z, y], [-y, z, w, -x], [-z, -y, x, w]])
         return 2 * E @ J
 
-    def _parent(self) -> "FramePoses | None":
+    def _parent(self) -> "FrameWithPoses | None":
         parent = self.world.frame(self.name).parent
         if parent is None:
             return None
-        return FramePoses(self.world, self.world.frames[parent].name)
+        return FrameWithPoses(self.world, self.world.frames[parent].name)
 
 
 def _matrix(pose: np.ndarray) -> np.ndarray:

@@ -13,14 +13,14 @@ from posewise.robots.visual.triangles import shape_triangles
 from posewise.typing import Shape
 
 from .enums import ST, raise_unsupported
-from .frame_poses import FramePoses
+from .frame_poses import FrameWithPoses
 from .frame_text import parse_frame
 
 Colors = VectorLike | MatrixLike
 """Colors as numbers from 0 to 255, one (3,) or one per vertex (n, 3)."""
 
 
-class FrameShapes(FramePoses):
+class FrameShapes(FrameWithPoses):
     """Frame with its shapes, contact flag and mass; setters return the frame."""
 
     def getAttributes(self) -> dict[str, Any]:
@@ -88,7 +88,7 @@ class FrameShapes(FramePoses):
         return self._set_shape(pw.PointCloud(cloud), colors)
 
     def _set_shape(self, shape: Shape, colors: Colors = ()) -> Self:
-        color = self.getAttributes().get("color")
+        color = _rgb(self.getAttributes().get("color"))
         if np.size(colors):
             color = np.atleast_2d(np.asarray(colors, float).reshape(-1, 3))[0] / 255
         self.world.set_shape(self.name, shape, color)
@@ -130,8 +130,7 @@ class FrameShapes(FramePoses):
     def setColor(self, color: VectorLike) -> Self:
         """Set the color: grey, grey and alpha, RGB or RGBA, from 0 to 1."""
         parts = np.ravel(color).tolist()
-        grey = [parts[0]] * 3 + parts[1:] if len(parts) in (1, 2) else parts
-        self.world.set_color(self.name, grey)
+        self.world.set_color(self.name, _rgb(parts))
         self.world.set_attributes(self.name, color=parts)
         return self
 
@@ -191,14 +190,21 @@ class FrameShapes(FramePoses):
     def _mesh(self) -> trimesh.Trimesh:
         """Return the triangles of the shapes that are seen, those of one mesh as its
         file has them."""
-        seen = [g for g in self.world.frame(self.name).geometries if g.visual]
-        corners = [np.zeros((0, 3, 3)), *(shape_triangles(g).corners for g in seen)]
+        visible = [g for g in self.world.frame(self.name).geometries if g.visual]
+        corners = [np.zeros((0, 3, 3)), *(shape_triangles(g).corners for g in visible)]
         points = np.concatenate(corners).reshape(-1, 3)
         faces = np.arange(len(points)).reshape(-1, 3)
-        shape = seen[0].shape if len(seen) == 1 else None
+        shape = visible[0].shape if len(visible) == 1 else None
         is_file = isinstance(shape, pw.Mesh)
         if isinstance(shape, pw.Mesh):
             faces = np.asarray(shape.mesh.faces)
             points = np.zeros((faces.max() + 1, 3))
             points[faces] = corners[1]
         return trimesh.Trimesh(points, faces, process=not is_file)
+
+
+def _rgb(color: Any) -> Any:
+    """Return a color with its grey as red, green and blue; others as given."""
+    if np.size(color) not in (1, 2) or color is None:
+        return color
+    return [color[0]] * 3 + list(color[1:])

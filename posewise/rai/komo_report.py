@@ -1,19 +1,21 @@
-"""Reports and views of a `KOMO`."""
+"""Path of a `KOMO`, its reports and views."""
 
 from typing import Any
 
 import numpy as np
 
 import posewise as pw
+from posewise.robots.typing import VectorLike
 
 from .config import Config
+from .frame import Frame
 from .nlp_problem import SharedProblem, row_error
 from .results import totals
 from .viewer import ConfigurationViewer
 
 
 class KomoReport:
-    """Problem with what is told and seen of its solution."""
+    """Problem with its path, and what is told and seen of it."""
 
     def __init__(self) -> None:
         self._state: SharedProblem | None = None
@@ -39,6 +41,50 @@ class KomoReport:
     def solution(self) -> pw.Solution | None:
         """The last solution, or None after any change of the initial path."""
         return None if self._state is None else self._state.solution
+
+    # -- the path ----------------------------------------------------------------
+
+    def getPath(self, dofIndices: VectorLike = ()) -> np.ndarray:
+        """Return the path (T, n) of the solution, or the initial path.
+
+        Args:
+            dofIndices: frames, by index, whose joints are wanted, or nothing for all.
+        """
+        path = np.clip(self.komo.initial, *self.komo.config.limits)
+        if not np.size(dofIndices):
+            return path
+        C = self.komo.config
+        names = [C.frame_names[int(i)] for i in np.ravel(dofIndices)]
+        return path[:, C.joints.coordinates(names)]
+
+    def getPath_qAll(self) -> list[np.ndarray]:
+        """Return the configuration of each slice."""
+        return list(self.getPath())
+
+    def getPathTau(self) -> np.ndarray:
+        """Return the time from the previous slice to each slice (T,) [s]."""
+        return self.komo.tau.copy()
+
+    def getPathFrames(self) -> np.ndarray:
+        """Return the poses (T, frames, 7).
+
+        After a solve, frames of `addFrameDof` are the last ones.
+        """
+        return np.stack([self.getFrameState(t) for t in range(self.getT())])
+
+    def getFrameState(self, t: int) -> np.ndarray:
+        """Return the poses (frames, 7) in a slice."""
+        return self._world_at(t).poses()
+
+    def getFrame(self, frameName: str, phaseTime: float) -> Frame:
+        """Return a frame as it is at a time in phases, in a copy of the world."""
+        last = self.getT() - 1
+        t = round(phaseTime * self.komo.slices_per_phase) - 1
+        return Frame(self._world_at(min(max(t, 0), last)), frameName)
+
+    def getT(self) -> int:
+        """Return the number of slices."""
+        return self.komo.T
 
     # -- reports -----------------------------------------------------------------
 

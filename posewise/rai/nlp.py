@@ -12,7 +12,7 @@ from posewise.robots.typing import MatrixLike, VectorLike
 
 from .coverage import Absent
 from .lagrange import lagrange_gradients
-from .nlp_factory import PyProblem, Trace, factory_of, solve_factory
+from .nlp_factory import EvaluationTrace, PyProblem, factory_of, solve_factory
 from .nlp_problem import NLP, KomoNLP
 from .results import SolverReturn as SolverReturn
 from .results import komo_return
@@ -27,7 +27,8 @@ OptMethod = Enum(
 """rai's methods, all of which stand for the one solver of a problem."""
 
 MAX_EVALS = 1000
-"""Number of evaluations after which a solve of a Python function gives up."""
+"""Number of iterations after which a solve of a Python function gives up; more may find
+better solutions."""
 
 _SOLVER_OPTIONS = {
     "stopTolerance": "step_tolerance",
@@ -56,7 +57,7 @@ class NLP_Solver(Absent):
         self.problem = problem
         self.verbose = verbose
         self.options: dict[str, Any] = {}
-        self._trace: Trace | None = None
+        self._trace: EvaluationTrace | None = None
         self._start: np.ndarray | None = None
         self._x: np.ndarray | None = None
 
@@ -143,7 +144,7 @@ class NLP_Solver(Absent):
                 print(solution.report())
             result = komo_return(solution)
         else:
-            self._trace = Trace(problem)
+            self._trace = EvaluationTrace(problem)
             start = self._start if resampleInitialization <= 0 else None
             start = problem.getInitializationSample() if start is None else start
             limit = int(self.options.get("max_iterations", MAX_EVALS))
@@ -212,7 +213,7 @@ class NLP_Solver(Absent):
         """Return the Jacobians (k, m, n) of all evaluations."""
         return np.stack([J for _, J in self._traced().values])
 
-    def _traced(self) -> Trace:
+    def _traced(self) -> EvaluationTrace:
         if self._trace is None or not self._trace.points:
             raise pw.ObjectiveError(
                 "There is no trace: posewise solves the problem of a KOMO in one"

@@ -114,7 +114,7 @@ def factory_of(problem: PyProblem) -> NLP_Factory:
     return nlp
 
 
-class Trace:
+class EvaluationTrace:
     """Evaluations of a problem during a solve."""
 
     def __init__(self, nlp: NLP) -> None:
@@ -129,7 +129,9 @@ class Trace:
         return self.values[-1]
 
 
-def solve_factory(trace: Trace, start: np.ndarray, max_evals: int) -> SolverReturn:
+def solve_factory(
+    trace: EvaluationTrace, start: np.ndarray, max_evals: int
+) -> SolverReturn:
     """Return a local optimum near a start, found by SLSQP.
 
     Args:
@@ -158,7 +160,7 @@ def solve_factory(trace: Trace, start: np.ndarray, max_evals: int) -> SolverRetu
         for kind, sign in ((OT.eq, 1.0), (OT.ineq, -1.0))
         if rows[kind].any()
     ]
-    found = optimize.minimize(
+    optimum = optimize.minimize(
         cost,
         np.clip(start, *bounds),
         jac=True,
@@ -168,10 +170,12 @@ def solve_factory(trace: Trace, start: np.ndarray, max_evals: int) -> SolverRetu
         options={"maxiter": max_evals, "ftol": SOLVE_TOLERANCE},
     )
     seconds = time.perf_counter() - began
-    return _result(trace, np.array(found.x), seconds, bool(found.success))
+    return _result(trace, np.array(optimum.x), seconds, bool(optimum.success))
 
 
-def _result(trace: Trace, x: np.ndarray, seconds: float, done: bool) -> SolverReturn:
+def _result(
+    trace: EvaluationTrace, x: np.ndarray, seconds: float, done: bool
+) -> SolverReturn:
     phi, _ = trace(x)
     f, sos, ineq, eq = trace.nlp.summarizeErrors(phi).tolist()
     violations = [
@@ -199,7 +203,7 @@ class NLP_Sampler(Absent):
         It may miss them: look at `feasible`.
         """
         began = time.perf_counter()
-        trace = Trace(self.problem)
+        trace = EvaluationTrace(self.problem)
         types = self.problem.getTypes()
         eq, ineq = (np.array([t is k for t in types], bool) for k in (OT.eq, OT.ineq))
 

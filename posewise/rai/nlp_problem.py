@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,9 +10,6 @@ from posewise.robots.typing import MatrixLike, VectorLike
 
 from .coverage import Absent
 from .enums import OT
-
-if TYPE_CHECKING:
-    from .komo import KOMO
 
 DIFFERENCE_STEP = 1e-6
 """Step of finite differences [the variable's unit]; a larger one is less exact."""
@@ -40,7 +36,7 @@ class NLP(Absent):
         """Return the rows φ (m,) and their Jacobian (m, n)."""
         return self.evaluate(x)
 
-    def as_KOMO(self) -> "KOMO | None":
+    def as_KOMO(self) -> object:
         """Return the `KOMO` that the problem comes from, if any."""
         return None
 
@@ -146,7 +142,7 @@ class KomoNLP(NLP):
     Variables are those of slice 0, then of slice 1, …, then what all slices share.
     """
 
-    def __init__(self, state: SharedProblem, owner: "KOMO") -> None:
+    def __init__(self, state: SharedProblem, owner: object) -> None:
         self.state = state
         self._owner = owner
         self._nlp: pw.NLP | None = None
@@ -158,7 +154,7 @@ class KomoNLP(NLP):
             self._nlp = self.state.komo.nlp()
         return self._nlp
 
-    def as_KOMO(self) -> "KOMO":
+    def as_KOMO(self) -> object:
         return self._owner
 
     def evaluate(self, x: VectorLike) -> tuple[np.ndarray, np.ndarray]:

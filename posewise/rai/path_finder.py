@@ -24,7 +24,7 @@ class RRT_PathFinder(Absent):
         self._ends: tuple[np.ndarray, np.ndarray] | None = None
         self._allowed: list[str] | None = None
         self.path: np.ndarray | None = None
-        """The last path (k, n) that was found, or None."""
+        """The last path (k, n) that was is_found, or None."""
 
     def setOptions(
         self,
@@ -73,18 +73,18 @@ class RRT_PathFinder(Absent):
         komo.add_objective([1.0], pw.FS.qItself, [], pw.OT.eq, target=goal)
         komo.avoid_collisions()
         solution = komo.plan(progress=False)
-        found = solution.feasible
-        if not found:
+        is_found = solution.feasible
+        if not is_found:
             warnings.warn(
                 f"RRT_PathFinder: {solution.message}", pw.ProblemWarning, stacklevel=2
             )
-        self.path = np.vstack([start, solution.path]) if found else None
+        self.path = np.vstack([start, solution.path]) if is_found else None
         done = solution.status is not pw.Status.TIME_LIMIT
         x = np.zeros((0, C.nq)) if self.path is None else self.path
         return SolverReturn(
             x, solution.iterations, solution.seconds, done,
-            f=0.0, sos=0.0, ineq=0.0, eq=0.0 if found else 1.0,
-            every_row_holds=found, solution=solution,
+            f=0.0, sos=0.0, ineq=0.0, eq=0.0 if is_found else 1.0,
+            every_row_holds=is_found, solution=solution,
         )  # fmt: skip
 
     def get_resampledPath(self, T: int) -> np.ndarray:

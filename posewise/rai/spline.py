@@ -153,10 +153,10 @@ class BSpline:
         last = np.repeat(points[-1:], copies, 0)
         self._points = np.concatenate([start, points, last])
         num_inner = len(times) - p % 2
-        kept = t[: len(self._points) - num_inner]
-        before = np.concatenate([kept[-1:], times])
-        inner = times[:-1] if p % 2 else (before[1:] + before[:-1]) / 2
-        self._knots = np.concatenate([kept, inner, np.full(p + 1, times[-1])])
+        first = t[: len(self._points) - num_inner]
+        ends = np.concatenate([first[-1:], times])
+        inner = times[:-1] if p % 2 else (ends[1:] + ends[:-1]) / 2
+        self._knots = np.concatenate([first, inner, np.full(p + 1, times[-1])])
 
     def overwriteSmooth(
         self, points: MatrixLike, times_rel: VectorLike, time_cut: float

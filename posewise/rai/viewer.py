@@ -90,11 +90,11 @@ class ConfigurationViewer(Absent):
     # -- images ------------------------------------------------------------------
 
     def setCamera(self, camFrame: Frame | None) -> None:
-        """See from a frame that has a camera's attributes; None: the default."""
+        """Look from a frame that has a camera's attributes; None: the default."""
         self._camera, self._pose = camFrame, None
 
     def setCameraPose(self, pose_7d: PoseLike) -> None:
-        """See from a world pose (7,): z forward, y down."""
+        """Look from a world pose (7,): z forward, y down."""
         self._camera, self._pose = None, np.ravel(np.asarray(pose_7d, float))
 
     def getCamera_pose(self) -> np.ndarray:

@@ -42,10 +42,10 @@ def frame_dict(
         entries["mass"] = frame.mass
     if frame.inertia is not None:
         entries["inertia"] = np.diag(frame.inertia).tolist()
-    kept = {k: v for k, v in frame.attributes.items() if k not in _DERIVED}
+    others = {k: v for k, v in frame.attributes.items() if k not in _DERIVED}
     joint = frame.joint
     is_locked = joint is not None and not joint.active and joint.mimic is None
-    return entries | kept | ({"joint_active": False} if is_locked else {})
+    return entries | others | ({"joint_active": False} if is_locked else {})
 
 
 def world_dict(C: pw.Config, frames: dict[str, dict]) -> dict[str, dict]:

@@ -1,4 +1,4 @@
-"""What a pinhole camera sees of a world: colours and depths, without a GPU."""
+"""Images of a pinhole camera in a world: colours and depths, without a GPU."""
 
 from typing import NamedTuple
 
@@ -31,8 +31,8 @@ def camera_image(world: ViewableWorld, eye: CameraEye) -> CameraImage:
     """
     scene = drawn_scene(world, world.frame_names)
     picture = render(scene, eye)
-    seen = eye.clipped(scene)
-    pixels, nearness = eye.project(seen.corners[seen.colors[:, 3] >= 1])
+    clipped = eye.clipped(scene)
+    pixels, nearness = eye.project(clipped.corners[clipped.colors[:, 3] >= 1])
     buffer = rasterize(pixels, nearness, eye.shape)
     is_seen = buffer.triangle >= 0
     depth = np.where(is_seen, 1 / np.where(is_seen, buffer.depth, 1.0), np.inf)

@@ -3,6 +3,7 @@
 import importlib.util
 import inspect
 import json
+import os
 import re
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.rai_names import SNIPPETS
+from helpers.rai.names import SNIPPETS
 from helpers.rai_tutorials import plain
 
 import posewise as pw
@@ -27,9 +28,10 @@ needs_robotic = pytest.mark.skipif(
 @pytest.fixture(scope="module")
 def theirs(tmp_path_factory) -> dict:
     """Return the results of `robotic`, computed in a separate process and folder."""
-    script = Path(__file__).parents[2] / "helpers" / "rai_names.py"
+    helpers = Path(__file__).parents[2] / "helpers"
     run = subprocess.run(
-        [sys.executable, script],
+        [sys.executable, helpers / "rai" / "names.py"],
+        env=os.environ | {"PYTHONPATH": str(helpers)},
         cwd=tmp_path_factory.mktemp("robotic"),
         capture_output=True,
         text=True,
@@ -356,6 +358,17 @@ def test_frames_are_renamed_and_compared():
     tip.name = "end"
     assert C.getFrame("end") == tip and "tip" not in C.getFrameNames()
     assert {C.getFrame("end"): 1}[tip] == 1
+
+
+def test_greys_stay_greys():
+    C = small_world()
+    table = C.getFrame("table").setShape(ry.ST.box, [1, 1, 0.1])
+    assert C.C.frame("table").geometries[0].color == (0.2, 0.2, 0.2)
+    assert table.getAttributes()["color"] == [0.2]
+    with pytest.raises(pw.FeatureError, match="convex parts"):
+        table.setMesh(np.eye(3), [[0, 1, 2]], cvxParts=[0])
+    table.setPointCloud([[0, 0, 0], [np.nan, 0, 0]])
+    assert len(table.getMeshPoints()) == 1
 
 
 def test_splines_say_what_does_not_fit():

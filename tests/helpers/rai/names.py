@@ -1,4 +1,7 @@
-"""Snippets for names of robotic beyond its first tutorials, as in `rai_tutorials`."""
+"""Snippets for names of robotic beyond its first tutorials.
+
+Each takes the module as `ry`, as those of `rai_tutorials` do.
+"""
 
 import numpy as np
 
@@ -105,7 +108,7 @@ def quaternions(ry):
             f"{name} again": Q().setMatrix(q.getMatrix()).asArr(),
         }
     angles = [0.1, 0.2, 0.3]
-    made = {
+    quaternions = {
         "product": r * n,
         "inverse": -r,
         "diff": Q().setDiff([1, 0, 0], [0, 1, 0]),
@@ -125,7 +128,7 @@ def quaternions(ry):
     }
     doubled = Q().set(r.asArr())
     doubled.multiply(2.0)
-    out |= {k: q.asArr() for k, q in (made | {"doubled": doubled}).items()}
+    out |= {k: q.asArr() for k, q in (quaternions | {"doubled": doubled}).items()}
     return out | {"text": str(r), "w": r.w, "z": r.z}
 
 
