@@ -1,6 +1,6 @@
 """Features by rai's conventions."""
 
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from posewise.features.typing import Order, ScaleLike, TargetLike
 from posewise.robots.typing import Frames
 
 
+@runtime_checkable
 class HasWorld(Protocol):
     """Configuration with its posewise world."""
 

@@ -1,7 +1,7 @@
 """Frames with rai's getters and chained setters."""
 
 from enum import Enum
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from posewise.robots.typing import MatrixLike, VectorLike
 
 from .coverage import Absent
 from .enums import JT
+from .frame_poses import FrameT
 from .frame_shapes import FrameShapes
 from .writing import frame_dict
 
@@ -26,13 +27,13 @@ class Frame(FrameShapes, Absent):
     """Frame of a world, by its name; setters return the frame."""
 
     def setJoint(
-        self,
+        self: FrameT,
         jointType: Enum,
         limits: VectorLike | MatrixLike = (),
         axis: VectorLike = (),
         scale: float = 1.0,
         mimic: "Frame | None" = None,
-    ) -> Self:
+    ) -> FrameT:
         """Attach the frame by a joint at its present pose; `JT.none` fixes it.
 
         Args:
@@ -60,7 +61,7 @@ class Frame(FrameShapes, Absent):
         )
         return self
 
-    def setJointState(self, q: float | VectorLike) -> Self:
+    def setJointState(self: FrameT, q: float | VectorLike) -> FrameT:
         """Set the value of the frame's joint."""
         self.world.set_joint(self.name, q)
         return self
@@ -100,11 +101,11 @@ class Frame(FrameShapes, Absent):
         return [Frame(self.world, self.name), *below]
 
     def setParent(
-        self,
+        self: FrameT,
         parent: "Frame",
         keepAbsolutePose_and_adaptRelativePose: bool = False,
         checkForLoop: bool = False,
-    ) -> Self:
+    ) -> FrameT:
         """Attach the frame rigidly to another parent.
 
         Args:
@@ -119,12 +120,12 @@ class Frame(FrameShapes, Absent):
             self.setRelativePose(relative)
         return self
 
-    def unLink(self) -> Self:
+    def unLink(self: FrameT) -> FrameT:
         """Detach the frame from its parent; it keeps its world pose."""
         self.world.detach(self.name, joint=None)
         return self
 
-    def setAttributes(self, attributes: dict[str, Any]) -> Self:
+    def setAttributes(self: FrameT, attributes: dict[str, Any]) -> FrameT:
         """Add or replace metadata."""
         self.world.set_attributes(self.name, **attributes)
         return self

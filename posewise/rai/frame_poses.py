@@ -1,7 +1,7 @@
 """Poses of a frame, with rai's getters and chained setters."""
 
 from dataclasses import replace
-from typing import Self
+from typing import TypeVar
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from posewise.robots.kinematics.transforms import (
 from posewise.robots.typing import MatrixLike, PoseLike, VectorLike
 
 from .frame_text import parse_frame
+
+FrameT = TypeVar("FrameT", bound="FrameWithPoses")
+"""The class of a frame, which its setters return."""
 
 
 class FrameWithPoses:
@@ -84,20 +87,20 @@ class FrameWithPoses:
         """Return the quaternion (4,) in the parent."""
         return self.getRelativePose()[3:]
 
-    def setPose(self, pose: PoseLike) -> Self:
+    def setPose(self: FrameT, pose: PoseLike) -> FrameT:
         """Set the world pose (7,); the subtree moves along."""
         self.world.set_pose(self.name, pose)
         return self
 
-    def setPosition(self, position: VectorLike) -> Self:
+    def setPosition(self: FrameT, position: VectorLike) -> FrameT:
         """Set the world position (3,)."""
-        return self.setPose([*np.ravel(position), *self.getQuaternion()])
+        return self.setPose(np.concatenate([np.ravel(position), self.getQuaternion()]))
 
-    def setQuaternion(self, quaternion: VectorLike) -> Self:
+    def setQuaternion(self: FrameT, quaternion: VectorLike) -> FrameT:
         """Set the world orientation (4,), which is normalized."""
-        return self.setPose([*self.getPosition(), *np.ravel(quaternion)])
+        return self.setPose(np.concatenate([self.getPosition(), np.ravel(quaternion)]))
 
-    def setRelativePose(self, pose: PoseLike) -> Self:
+    def setRelativePose(self: FrameT, pose: PoseLike) -> FrameT:
         """Set the pose (7,) in the parent."""
         parent = self._parent()
         if parent is None:
@@ -105,23 +108,23 @@ class FrameWithPoses:
         self.world.set_pose(self.name, pose, relative_to=parent.name)
         return self
 
-    def setRelativePosition(self, position: VectorLike) -> Self:
+    def setRelativePosition(self: FrameT, position: VectorLike) -> FrameT:
         """Set the position (3,) in the parent."""
         return self.setRelativePose(
-            [*np.ravel(position), *self.getRelativeQuaternion()]
+            np.concatenate([np.ravel(position), self.getRelativeQuaternion()])
         )
 
-    def setRelativeQuaternion(self, quaternion: VectorLike) -> Self:
+    def setRelativeQuaternion(self: FrameT, quaternion: VectorLike) -> FrameT:
         """Set the orientation (4,) in the parent, which is normalized."""
         return self.setRelativePose(
-            [*self.getRelativePosition(), *np.ravel(quaternion)]
+            np.concatenate([self.getRelativePosition(), np.ravel(quaternion)])
         )
 
-    def setPoseByText(self, text: str) -> Self:
+    def setPoseByText(self: FrameT, text: str) -> FrameT:
         """Set the world pose by rai's text, such as `"t(0 0 .5) d(30 1 0 0)"`."""
         return self.setPose(parse_frame("pose", f'Q: "{text}"').frames[0].origin)
 
-    def setRelativePoseByText(self, text: str) -> Self:
+    def setRelativePoseByText(self: FrameT, text: str) -> FrameT:
         """Set the pose in the parent by rai's text."""
         origin = parse_frame("pose", f'Q: "{text}"').frames[0].origin
         return self.setRelativePose(origin)
@@ -134,11 +137,11 @@ class FrameWithPoses:
         """Return the pose in the parent as a matrix (4, 4)."""
         return _matrix(self.getRelativePose())
 
-    def setRotationMatrix(self, R: MatrixLike) -> Self:
+    def setRotationMatrix(self: FrameT, R: MatrixLike) -> FrameT:
         """Set the world orientation by a rotation matrix (3, 3)."""
         return self.setQuaternion(_quaternion(R))
 
-    def setRelativeRotationMatrix(self, R: MatrixLike) -> Self:
+    def setRelativeRotationMatrix(self: FrameT, R: MatrixLike) -> FrameT:
         """Set the orientation in the parent by a rotation matrix (3, 3)."""
         return self.setRelativeQuaternion(_quaternion(R))
 

@@ -1,7 +1,7 @@
 """Shapes of a frame, with rai's sizes and chained setters."""
 
 from enum import Enum
-from typing import Any, Self
+from typing import Any, TypeVar
 
 import numpy as np
 import trimesh
@@ -19,6 +19,9 @@ from .frame_text import parse_frame
 Colors = VectorLike | MatrixLike
 """Colors as numbers from 0 to 255, one (3,) or one per vertex (n, 3)."""
 
+ShapesT = TypeVar("ShapesT", bound="FrameShapes")
+"""The class of a frame with shapes, which its setters return."""
+
 
 class FrameShapes(FrameWithPoses):
     """Frame with its shapes, contact flag and mass; setters return the frame."""
@@ -27,7 +30,7 @@ class FrameShapes(FrameWithPoses):
         """Return the metadata of the file and of `setAttributes`."""
         return dict(self.world.frame(self.name).attributes)
 
-    def setShape(self, type: Enum, size: VectorLike = ()) -> Self:
+    def setShape(self: ShapesT, type: Enum, size: VectorLike = ()) -> ShapesT:
         """Set the shape with rai's sizes, such as `ST.ssBox, [x, y, z, radius]`."""
         if type is ST.none:
             self.world.set_shape(self.name, None)
@@ -42,18 +45,18 @@ class FrameShapes(FrameWithPoses):
         return self._set_shape(shape)
 
     def setConvexMesh(
-        self, points: MatrixLike, colors: Colors = (), radius: float = 0.0
-    ) -> Self:
+        self: ShapesT, points: MatrixLike, colors: Colors = (), radius: float = 0.0
+    ) -> ShapesT:
         """Set the convex hull of points (n, 3) [m], inflated by a radius [m]."""
         return self._set_shape(pw.Convex(points, radius), colors)
 
     def setMesh(
-        self,
+        self: ShapesT,
         vertices: MatrixLike,
         triangles: MatrixLike,
         colors: Colors = (),
         cvxParts: VectorLike = (),
-    ) -> Self:
+    ) -> ShapesT:
         """Set a mesh, whose convex hull collides.
 
         Args:
@@ -72,13 +75,13 @@ class FrameShapes(FrameWithPoses):
         )
         return self._set_shape(pw.Mesh(mesh, mode="convex"), colors)
 
-    def setMeshFile(self, filename: StrPath, scale: float = 1.0) -> Self:
+    def setMeshFile(self: ShapesT, filename: StrPath, scale: float = 1.0) -> ShapesT:
         """Set the mesh of a file; its convex hull collides."""
         return self._set_shape(pw.Mesh(filename, mode="convex", scale=scale))
 
     def setPointCloud(
-        self, points: MatrixLike, colors: Colors = (), normals: MatrixLike = ()
-    ) -> Self:
+        self: ShapesT, points: MatrixLike, colors: Colors = (), normals: MatrixLike = ()
+    ) -> ShapesT:
         """Set a point cloud (n, 3) [m]; normals are ignored, because points have none.
 
         Points that are not finite, such as those of a depth image, are left out.
@@ -87,7 +90,7 @@ class FrameShapes(FrameWithPoses):
         cloud = points[np.isfinite(points).all(1)]
         return self._set_shape(pw.PointCloud(cloud), colors)
 
-    def _set_shape(self, shape: Shape, colors: Colors = ()) -> Self:
+    def _set_shape(self: ShapesT, shape: Shape, colors: Colors = ()) -> ShapesT:
         color = _rgb(self.getAttributes().get("color"))
         if np.size(colors):
             color = np.atleast_2d(np.asarray(colors, float).reshape(-1, 3))[0] / 255
@@ -127,19 +130,19 @@ class FrameShapes(FrameWithPoses):
             case _:
                 return ST.mesh, []
 
-    def setColor(self, color: VectorLike) -> Self:
+    def setColor(self: ShapesT, color: VectorLike) -> ShapesT:
         """Set the color: grey, grey and alpha, RGB or RGBA, from 0 to 1."""
         parts = np.ravel(color).tolist()
         self.world.set_color(self.name, _rgb(parts))
         self.world.set_attributes(self.name, color=parts)
         return self
 
-    def setContact(self, contact: int) -> Self:
+    def setContact(self: ShapesT, contact: int) -> ShapesT:
         """Set the contact flag: 0 never collides, -k ignores near ancestor links."""
         self.world.set_contact(self.name, contact)
         return self
 
-    def setMass(self, mass: float, inertiaMatrix: MatrixLike = ()) -> Self:
+    def setMass(self: ShapesT, mass: float, inertiaMatrix: MatrixLike = ()) -> ShapesT:
         """Set the mass [kg], and the inertia (3, 3) about the centre of mass [kg m²].
 
         Without an inertia it is that of the shapes.

@@ -2,7 +2,7 @@
 
 import warnings
 from enum import Enum
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -61,7 +61,7 @@ class NLP_Solver(Absent):
         self._start: np.ndarray | None = None
         self._x: np.ndarray | None = None
 
-    def setProblem(self, problem: NLP) -> Self:
+    def setProblem(self, problem: NLP) -> "NLP_Solver":
         """Set the problem."""
         self.problem, self._start, self._x = problem, None, None
         return self
@@ -80,11 +80,11 @@ class NLP_Solver(Absent):
             raise pw.ObjectiveError("NLP_Solver has no problem; call setProblem(nlp).")
         return self.problem
 
-    def setSolver(self, method: Enum) -> Self:
+    def setSolver(self, method: Enum) -> "NLP_Solver":
         """Accept any method of `OptMethod`; the solver stays the one of the problem."""
         return self
 
-    def setOptions(self, verbose: int = 0, **options: float) -> Self:
+    def setOptions(self, verbose: int = 0, **options: float) -> "NLP_Solver":
         """Set rai's options; the defaults of all others are posewise's.
 
         `stopTolerance` (of steps), `stopEvals`, `stepMax`, `damping`, `muInit`,
@@ -112,7 +112,7 @@ class NLP_Solver(Absent):
         }
         return self
 
-    def setInitialization(self, x: VectorLike | MatrixLike) -> Self:
+    def setInitialization(self, x: VectorLike | MatrixLike) -> "NLP_Solver":
         """Start from values of the variables, or from a path (T, n)."""
         problem = self.getProblem()
         if isinstance(problem, KomoNLP):
@@ -183,11 +183,11 @@ class NLP_Solver(Absent):
         trace_errs: bool = True,
         trace_phi: bool = False,
         trace_J: bool = False,
-    ) -> Self:
+    ) -> "NLP_Solver":
         """Do nothing, because solves of Python functions are always traced."""
         return self
 
-    def clearTracing(self) -> Self:
+    def clearTracing(self) -> "NLP_Solver":
         """Forget the evaluations of the last solve."""
         self._trace = None
         return self

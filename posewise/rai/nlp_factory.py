@@ -6,7 +6,7 @@ SciPy solves them: by SLSQP, and their constraints alone by least squares.
 import time
 from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from scipy import optimize
@@ -92,6 +92,7 @@ class NLP_Factory(NLP):
         return self._bounds.copy()
 
 
+@runtime_checkable
 class PyProblem(Protocol):
     """Problem that `NLP_Solver.setPyProblem` takes; `featureTypes` may be `types`."""
 
@@ -183,7 +184,7 @@ def _result(
         for y, t in zip(phi, trace.nlp.getTypes(), strict=True)
         if t in (OT.eq, OT.ineq)
     ]
-    holds = max(violations, default=0.0) <= STRICT_LIMIT
+    holds = bool(max(violations, default=0.0) <= STRICT_LIMIT)
     return SolverReturn(x, len(trace.points), seconds, done, f, sos, ineq, eq, holds)
 
 

@@ -1,12 +1,11 @@
 """`RRT_PathFinder` with rai's names, which is `posewise.KOMO.plan`."""
 
 import warnings
-from typing import Self
 
 import numpy as np
 
 import posewise as pw
-from posewise.robots.typing import VectorLike
+from posewise.robots.typing import MatrixLike, VectorLike
 
 from .config import Config
 from .coverage import Absent
@@ -35,7 +34,7 @@ class RRT_PathFinder(Absent):
         p_connect: float = 0.5,
         collisionTolerance: float = 1e-4,
         useBroadCollisions: bool = True,
-    ) -> Self:
+    ) -> "RRT_PathFinder":
         """Ignore rai's options; paths are certified between configurations, too."""
         return self
 
@@ -43,7 +42,9 @@ class RRT_PathFinder(Absent):
         """Set the configuration, in its state."""
         self._world = Configuration.C.copy()
 
-    def setStartGoal(self, starts: VectorLike, goals: VectorLike) -> None:
+    def setStartGoal(
+        self, starts: VectorLike | MatrixLike, goals: VectorLike | MatrixLike
+    ) -> None:
         """Set the first and the last joint state, (n,) or (1, n)."""
         self._ends = (
             np.ravel(np.asarray(starts, float)),

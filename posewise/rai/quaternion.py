@@ -1,7 +1,5 @@
 """`Quaternion` with rai's names, over SciPy's rotations."""
 
-from typing import Self
-
 import numpy as np
 from scipy.spatial.transform import Rotation
 
@@ -37,40 +35,40 @@ class Quaternion:
 
     # -- setters -----------------------------------------------------------------
 
-    def set(self, q: VectorLike) -> Self:
+    def set(self, q: VectorLike) -> "Quaternion":
         """Set all four numbers, as given."""
         self._q = np.array(np.ravel(q), float)
         return self
 
-    def setZero(self) -> Self:
+    def setZero(self) -> "Quaternion":
         """Set the identity."""
         return self.set([1, 0, 0, 0])
 
-    def setRandom(self) -> Self:
+    def setRandom(self) -> "Quaternion":
         """Set a random rotation, uniform over all."""
         q = np.random.standard_normal(4)
         return self.set(q / np.linalg.norm(q))
 
-    def setRad(self, radians: float, axis: VectorLike) -> Self:
+    def setRad(self, radians: float, axis: VectorLike) -> "Quaternion":
         """Set the rotation by an angle [rad] about an axis (3,)."""
         unit = np.ravel(axis) / np.linalg.norm(axis)
         return self.set([np.cos(radians / 2), *(np.sin(radians / 2) * unit)])
 
-    def setExp(self, vector_w: VectorLike) -> Self:
+    def setExp(self, vector_w: VectorLike) -> "Quaternion":
         """Set the rotation of a rotation vector (3,) [rad]."""
         return self._set_rotation(Rotation.from_rotvec(np.ravel(vector_w)))
 
-    def setMatrix(self, R: MatrixLike) -> Self:
+    def setMatrix(self, R: MatrixLike) -> "Quaternion":
         """Set the rotation of a matrix (3, 3), with a real part of at least 0."""
         return self._set_rotation(Rotation.from_matrix(np.reshape(R, (3, 3))))
 
-    def setEuler(self, euler_zxz: VectorLike) -> Self:
+    def setEuler(self, euler_zxz: VectorLike) -> "Quaternion":
         """Set the rotation of Euler angles (3,) about z, x and z [rad]."""
         return self._set_rotation(Rotation.from_euler("ZXZ", np.ravel(euler_zxz)))
 
     def setRollPitchYaw(
         self, roll_pitch_yaw: VectorLike, reverse: bool = False
-    ) -> Self:
+    ) -> "Quaternion":
         """Set the rotation of angles (3,) about x, y and z [rad].
 
         Args:
@@ -82,7 +80,7 @@ class Quaternion:
         return self._set_rotation(Rotation.from_euler(axes, np.ravel(roll_pitch_yaw)))
 
     # rai's keyword for the first vector is `from`, which Python reserves.
-    def setDiff(self, start: VectorLike, to: VectorLike) -> Self:
+    def setDiff(self, start: VectorLike, to: VectorLike) -> "Quaternion":
         """Set the smallest rotation that turns one vector (3,) towards another."""
         a, b = (np.ravel(v) / np.linalg.norm(v) for v in (start, to))
         axis = np.cross(a, b)
@@ -94,33 +92,33 @@ class Quaternion:
 
     def setInterpolateProper(
         self, t: float, start: "Quaternion", to: "Quaternion"
-    ) -> Self:
+    ) -> "Quaternion":
         """Set the rotation at `t` of the shortest way from one to another."""
         step = Quaternion().setExp(t * np.asarray((-start * to).getLog()))
         return self.set((start * step)._q)
 
     def setInterpolateEmbedded(
         self, t: float, start: "Quaternion", to: "Quaternion"
-    ) -> Self:
+    ) -> "Quaternion":
         """Set the mean of two quaternions, of weights 1 - t and t, not normalized."""
         sign = 1.0 if start._q @ to._q >= 0 else -1.0
         return self.set((1 - t) * start._q + t * sign * to._q)
 
     # -- changes -----------------------------------------------------------------
 
-    def normalize(self) -> Self:
+    def normalize(self) -> "Quaternion":
         """Scale it to unit length."""
         return self.set(self._q / np.linalg.norm(self._q))
 
-    def invert(self) -> Self:
+    def invert(self) -> "Quaternion":
         """Invert the rotation."""
         return self.set((-self)._q)
 
-    def flipSign(self) -> Self:
+    def flipSign(self) -> "Quaternion":
         """Negate all four numbers, which is the same rotation."""
         return self.set(-self._q)
 
-    def append(self, q: "Quaternion") -> Self:
+    def append(self, q: "Quaternion") -> "Quaternion":
         """Multiply by another quaternion from the right."""
         return self.set((self * q)._q)
 
@@ -166,5 +164,5 @@ class Quaternion:
     def _rotation(self) -> Rotation:
         return Rotation.from_quat(self._q[[1, 2, 3, 0]])
 
-    def _set_rotation(self, rotation: Rotation) -> Self:
+    def _set_rotation(self, rotation: Rotation) -> "Quaternion":
         return self.set(rotation.as_quat(canonical=True)[[3, 0, 1, 2]])

@@ -1,7 +1,5 @@
 """`BSpline` with rai's names: clamped B-splines, evaluated by SciPy."""
 
-from typing import Self
-
 import numpy as np
 from scipy import interpolate
 
@@ -27,7 +25,7 @@ class BSpline:
         times: VectorLike,
         setStartVel: VectorLike = (),
         setEndVel: VectorLike = (),
-    ) -> Self:
+    ) -> "BSpline":
         """Set knots and control points.
 
         Args:
