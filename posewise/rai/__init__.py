@@ -8,22 +8,50 @@ with its own conventions where rai has a defect. Units are rai's. Differences fr
 - `getJointNames` lists one name for each entry of the joint state; rai's also lists
   mimic joints.
 - A joint keeps the constant offset of its frame even where rai drops it.
-- `feasible` means that every row holds within 1e-3; in rai, that a sum is below 0.1.
+- `feasible` is rai's: sums of violations below 0.1. Beside it `every_row_holds` tells
+  whether every row is within 1e-3, which is posewise's `feasible`.
+- Views are pages in the browser, and nothing where there is no screen.
+- What is not here says so, and what to use instead; `posewise.rai.coverage` lists it.
 """
 
+from typing import TYPE_CHECKING, NoReturn
+
+from .cameras import CameraView as CameraView
+from .cameras import depthImage2PointCloud as depthImage2PointCloud
 from .config import Config as Config
-from .config import Feature as Feature
+from .coverage import raise_absent as _raise_absent
 from .enums import FS as FS
 from .enums import JT as JT
 from .enums import OT as OT
 from .enums import ST as ST
 from .enums import SY as SY
 from .enums import compiled as compiled
-from .enums import params_add as params_add
-from .enums import params_print as params_print
 from .enums import raiPath as raiPath
+from .features import Feature as Feature
 from .frame import Frame as Frame
 from .komo import KOMO as KOMO
-from .nlp import NLP as NLP
 from .nlp import NLP_Solver as NLP_Solver
-from .nlp import SolverReturn as SolverReturn
+from .nlp import OptMethod as OptMethod
+from .nlp_factory import NLP_Factory as NLP_Factory
+from .nlp_factory import NLP_Sampler as NLP_Sampler
+from .nlp_problem import NLP as NLP
+from .parameters import params_add as params_add
+from .parameters import params_clear as params_clear
+from .parameters import params_get as params_get
+from .parameters import params_print as params_print
+from .parameters import rnd_seed as rnd_seed
+from .parameters import rnd_seed_random as rnd_seed_random
+from .parameters import version as version
+from .path_finder import RRT_PathFinder as RRT_PathFinder
+from .quaternion import Quaternion as Quaternion
+from .results import SolverReturn as SolverReturn
+from .spline import BSpline as BSpline
+from .viewer import ConfigurationViewer as ConfigurationViewer
+
+clear_params, get_params, set_params = params_clear, params_get, params_add
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> NoReturn:
+        _raise_absent(name)

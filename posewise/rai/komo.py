@@ -14,11 +14,14 @@ from posewise.objectives.terms.typing import ModeKind, Times
 from posewise.robots.typing import Frames, MatrixLike, VectorLike
 from posewise.robots.world.kinematics_builder import topological_order
 
-from .config import Config, make_feature
+from .config import Config
+from .coverage import Absent
 from .differences import unmoved_frames, world_differences
 from .enums import JT, OT, raise_unsupported
+from .features import make_feature
 from .frame import Frame
-from .nlp import NLP, SharedProblem, SolverReturn, row_error
+from .komo_report import KomoReport
+from .nlp_problem import KomoNLP, SharedProblem
 
 _MODES: dict[str, ModeKind] = {
     "stable": "stable",
@@ -28,7 +31,7 @@ _MODES: dict[str, ModeKind] = {
 """rai's modes, and the equivalent modes of `posewise.KOMO.add_mode_switch`."""
 
 
-class KOMO:
+class KOMO(KomoReport, Absent):
     """Path problem over copies of a configuration, in its state at construction.
 
     Args:
@@ -49,8 +52,9 @@ class KOMO:
         enableCollisions: bool = False,
     ) -> None:
         self._timing = (phases, slicesPerPhase, kOrder, 1.0)
-        self._world = None if config is None else config.C.copy()
+        self._world = None if config is None else _world_of(config)
         self._num_random_paths = 0
+        super().__init__()
         self._reset_problem()
 
     def _reset_problem(self) -> None:
@@ -66,30 +70,9 @@ class KOMO:
             )
             self._state = SharedProblem(komo)
 
-    @property
-    def state(self) -> SharedProblem:
-        """Problem and last solution, which an `NLP` shares.
-
-        Raises:
-            ObjectiveError: without a configuration.
-        """
-        if self._state is None:
-            raise pw.ObjectiveError("KOMO has no configuration; call setConfig(C).")
-        return self._state
-
-    @property
-    def komo(self) -> pw.KOMO:
-        """The posewise problem."""
-        return self.state.komo
-
-    @property
-    def solution(self) -> pw.Solution | None:
-        """The last solution, or None after any change of the initial path."""
-        return None if self._state is None else self._state.solution
-
     def setConfig(self, config: Config, enableCollisions: bool = False) -> None:
         """Set the configuration and drop all objectives."""
-        self._world = config.C.copy()
+        self._world = _world_of(config)
         self._reset_problem()
 
     def setTiming(
@@ -133,11 +116,20 @@ class KOMO:
         order: Order,
         scale: float = 1.0,
         target: TargetLike = (),
+        deltaFromSlice: int = 0,
+        deltaToSlice: int = 0,
     ) -> None:
         """Add the cost of distance from home (0), speed (1) or acceleration (2).
 
         As in rai, the attribute `ctrl_H` of a joint weights its cost.
+
+        Raises:
+            FeatureError: for slices shifted by `deltaFromSlice` or `deltaToSlice`.
         """
+        if deltaFromSlice or deltaToSlice:
+            raise_unsupported(
+                "addControlObjective with deltaFromSlice", "shifted slices"
+            )
         C, weights = self.komo.config, np.ones(self.komo.config.nq)
         for joint in C.joint_names:
             frame = next(f for f in C.frames if f.joint and f.joint.name == joint)
@@ -268,7 +260,7 @@ class KOMO:
         interpolate: bool = False,
         qHomeInterpolate: float = 0.0,
         verbose: int = -1,
-    ) -> None:
+    ) -> np.ndarray:
         """Start the next solve from a path that comes to rest at each waypoint.
 
         Args:
@@ -277,10 +269,15 @@ class KOMO:
             interpolate: ignored, because the path is always interpolated.
             qHomeInterpolate: ignored.
             verbose: ignored.
+
+        Returns:
+            The slices of the waypoints.
         """
         count = waypointSlicesPerPhase
         self.komo.initialize_waypoints(np.asarray(waypoints)[count - 1 :: count])
         self.state.solution = None
+        slices = self.komo.slices_per_phase
+        return np.arange(len(waypoints)) * slices // count + slices // count - 1
 
     def initOrg(self) -> None:
         """Start the next solve from the configuration's state."""
@@ -293,36 +290,9 @@ class KOMO:
         paths = initial_paths(spec, self._num_random_paths, 2)
         self.state.initialize(mode_sequence(spec).path_to_base(paths[1]))
 
-    def nlp(self) -> NLP:
+    def nlp(self) -> KomoNLP:
         """Return the problem for `NLP_Solver`."""
-        return NLP(self.state)
-
-    def getPath(self) -> np.ndarray:
-        """Return the path (T, n) of the solution, or the initial path."""
-        return np.clip(self.komo.initial, *self.komo.config.limits)
-
-    def getPath_qAll(self) -> list[np.ndarray]:
-        """Return the configuration of each slice."""
-        return list(self.getPath())
-
-    def getPathTau(self) -> np.ndarray:
-        """Return the time from the previous slice to each slice (T,) [s]."""
-        return self.komo.tau.copy()
-
-    def getPathFrames(self) -> np.ndarray:
-        """Return the poses (T, frames, 7).
-
-        After a solve, frames of `addFrameDof` are the last ones.
-        """
-        return np.stack([self.getFrameState(t) for t in range(self.getT())])
-
-    def getFrameState(self, t: int) -> np.ndarray:
-        """Return the poses (frames, 7) in a slice."""
-        if self.solution is not None:
-            return self.solution.world_at(t).poses()
-        C = self.komo.config.copy()
-        C.q = self.getPath()[t]
-        return C.poses()
+        return KomoNLP(self.state, self)
 
     def getConfig(self) -> Config:
         """Return a copy of the configuration of the problem."""
@@ -341,58 +311,12 @@ class KOMO:
         C, end = self.solution.sub_problem(phase)
         return _wrap_world(C), C.q, end
 
-    def getT(self) -> int:
-        """Return the number of slices."""
-        return self.komo.T
 
-    def getFeatureNames(self) -> list[str]:
-        """Return a name for each row of the problem: objective, slice, row."""
-        return list(self.komo.nlp().names)
-
-    def report(
-        self,
-        specs: bool = False,
-        listObjectives: bool = True,
-        plotOverTime: bool = False,
-        sortByError: bool = True,
-    ) -> dict[str, dict[str, Any]]:
-        """Return the objectives and, after a solve, their errors and totals by type.
-
-        Args:
-            specs: ignored.
-            listObjectives: whether to list objectives, not only totals.
-            plotOverTime: ignored; `posewise.Solution.plot` plots.
-            sortByError: whether to sort by error after a solve, the largest first.
-        """
-        report: dict[str, dict[str, Any]] = {}
-        for i, objective in enumerate(self.komo.objectives):
-            feature = objective.feature
-            report[f"o{i}"] = {
-                "name": feature.symbol.name,
-                "frames": list(feature.frames),
-                "order": feature.order,
-                "type": objective.type.name,
-                "scale": [] if feature.scale is None else feature.scale.tolist(),
-                "target": [] if feature.target is None else feature.target.tolist(),
-                "slices": list(objective.slices),
-            }
-        if self.solution is not None:
-            errors = [
-                row_error(o.values, o.objective.type) for o in self.solution.objectives
-            ]
-            for i, error in enumerate(errors):
-                report[f"o{i}"]["err"] = error
-            if sortByError:
-                by_error = sorted(report.items(), key=lambda item: -item[1]["err"])
-                report = dict(by_error)
-            report = report if listObjectives else {}
-            report["totals"] = SolverReturn(self.solution).totals()
-        return report
-
-    def view(self, pause: bool = False, txt: str | None = None) -> None:
-        """Do nothing, so that scripts run without a display."""
-
-    view_close = view_play = view
+def _world_of(config: Config) -> pw.Config:
+    """Return a copy of a configuration's world, with joints where they belong."""
+    world = config.C.copy()
+    config.restore_origins(world)
+    return world
 
 
 def _wrap_world(C: pw.Config) -> Config:

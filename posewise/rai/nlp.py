@@ -1,7 +1,6 @@
-"""`NLP_Solver`, its problem and its result, with rai's names."""
+"""`NLP_Solver` with rai's names."""
 
 import warnings
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -11,7 +10,25 @@ import posewise as pw
 from posewise.robots.errors import unknown_name
 from posewise.robots.typing import MatrixLike, VectorLike
 
-from .enums import OT
+from .coverage import Absent
+from .lagrange import lagrange_gradients
+from .nlp_factory import EvaluationTrace, PyProblem, factory_of, solve_factory
+from .nlp_problem import NLP, KomoNLP
+from .results import SolverReturn as SolverReturn
+from .results import komo_return
+
+OptMethod = Enum(
+    "OptMethod",
+    "none GradientDescent Rprop LBFGS Newton AugmentedLag LogBarrier"
+    " slackGN_logBarrier SquaredPenalty singleSquaredPenalty slackGN NLopt Ipopt"
+    " slackGN_Ipopt Ceres LSBO greedy NelderMead CMA LS_CMA ES",
+    start=0,
+)
+"""rai's methods, all of which stand for the one solver of a problem."""
+
+MAX_EVALS = 1000
+"""Number of iterations after which a solve of a Python function gives up; more may find
+better solutions."""
 
 _SOLVER_OPTIONS = {
     "stopTolerance": "step_tolerance",
@@ -33,76 +50,38 @@ _IGNORED_OPTIONS = (
 """rai's options without an equivalent; `setOptions` warns that it ignores them."""
 
 
-@dataclass
-class SharedProblem:
-    """Problem of a `KOMO` with its last solution, shared with its solver."""
-
-    komo: pw.KOMO
-    solution: pw.Solution | None = None
-
-    def initialize(self, path: VectorLike | MatrixLike) -> None:
-        """Start the next solve from a configuration (n,) or a path (T, n)."""
-        self.komo.initialize(path)
-        self.solution = None
-
-
-class NLP:
-    """Nonlinear program of a `KOMO`."""
-
-    def __init__(self, state: SharedProblem) -> None:
-        self.state = state
-        self._nlp: pw.NLP | None = None
-
-    @property
-    def nlp(self) -> pw.NLP:
-        """The posewise problem, as it was at the first access."""
-        if self._nlp is None:
-            self._nlp = self.state.komo.nlp()
-        return self._nlp
-
-    def evaluate(self, x: VectorLike) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows φ, and their Jacobian as (row, column, value) triplets."""
-        phi, values = self.nlp.values(x)
-        return phi, np.stack([self.nlp.row, self.nlp.column, values], 1)
-
-    def getTypes(self) -> list[Enum]:
-        """Return the objective type of each row."""
-        return [getattr(OT, t.name) for t in self.nlp.types]
-
-    def getInitializationSample(self) -> np.ndarray:
-        """Return the initial path with a little noise; all calls return the same."""
-        noise = np.random.default_rng(0).normal(scale=0.01, size=self.getDimension())
-        return self.nlp.initial + noise
-
-    def summarizeErrors(self, phi: VectorLike) -> tuple[float, float, float, float]:
-        """Return the totals of f, sos, ineq and eq: sums over rows, as in rai."""
-        rows = np.ravel(phi)
-
-        def total(type: pw.OT) -> float:
-            return row_error(rows[[t is type for t in self.nlp.types]], type)
-
-        return 0.0, total(pw.OT.sos), total(pw.OT.ineq), total(pw.OT.eq)
-
-    def getDimension(self) -> int:
-        """Return the number of variables, slice by slice, then the shared ones."""
-        return self.nlp.dimension
-
-    def getBounds(self) -> np.ndarray:
-        """Return the limits (2, variables), lower row first; ±inf without limits."""
-        return self.nlp.bounds
-
-
-class NLP_Solver:
-    """Solver of a `KOMO`'s problem, which is posewise's own solver."""
+class NLP_Solver(Absent):
+    """Solver: posewise's own for the problem of a `KOMO`, SciPy's SLSQP for others."""
 
     def __init__(self, problem: NLP | None = None, verbose: int = 0) -> None:
         self.problem = problem
         self.verbose = verbose
         self.options: dict[str, Any] = {}
+        self._trace: EvaluationTrace | None = None
+        self._start: np.ndarray | None = None
+        self._x: np.ndarray | None = None
 
     def setProblem(self, problem: NLP) -> "NLP_Solver":
         """Set the problem."""
-        self.problem = problem
+        self.problem, self._start, self._x = problem, None, None
+        return self
+
+    def setPyProblem(self, problem: PyProblem) -> None:
+        """Set an object with dimension, bounds, types and evaluate as the problem."""
+        self.setProblem(factory_of(problem))
+
+    def getProblem(self) -> NLP:
+        """Return the problem.
+
+        Raises:
+            ObjectiveError: without a problem.
+        """
+        if self.problem is None:
+            raise pw.ObjectiveError("NLP_Solver has no problem; call setProblem(nlp).")
+        return self.problem
+
+    def setSolver(self, method: Enum) -> "NLP_Solver":
+        """Accept any method of `OptMethod`; the solver stays the one of the problem."""
         return self
 
     def setOptions(self, verbose: int = 0, **options: float) -> "NLP_Solver":
@@ -135,70 +114,109 @@ class NLP_Solver:
 
     def setInitialization(self, x: VectorLike | MatrixLike) -> "NLP_Solver":
         """Start from values of the variables, or from a path (T, n)."""
-        problem = self._require_problem()
-        problem.state.initialize(problem.nlp.path(x))
+        problem = self.getProblem()
+        if isinstance(problem, KomoNLP):
+            problem.state.initialize(problem.nlp.path(x))
+        else:
+            self._start = np.ravel(np.asarray(x, float))
         return self
 
-    def solve(self) -> "SolverReturn":
-        """Solve from the path of the `KOMO`, and leave the solution there."""
-        state = self._require_problem().state
-        solution = state.komo.solve(**self.options)
-        state.initialize(solution.path)
-        state.solution = solution
-        if self.verbose > 0:
-            print(solution.report())
-        return SolverReturn(solution)
+    def solve(
+        self, resampleInitialization: int = -1, verbose: int = -100
+    ) -> SolverReturn:
+        """Solve, and leave the solution in the `KOMO`.
 
-    def _require_problem(self) -> NLP:
-        if self.problem is None:
-            raise pw.ObjectiveError("NLP_Solver has no problem; call setProblem(nlp).")
-        return self.problem
+        A solve starts from the path of the `KOMO`, or from a random x.
 
+        Args:
+            resampleInitialization: whether problems of Python functions start from
+                another random x than the last solution; -1 stands for only at first.
+            verbose: from 1 on a report is printed; -100 stands for what was set.
+        """
+        problem = self.getProblem()
+        level = self.verbose if verbose == -100 else verbose
+        if isinstance(problem, KomoNLP):
+            state = problem.state
+            solution = state.komo.solve(**self.options)
+            state.initialize(solution.path)
+            state.solution = solution
+            if level > 0:
+                print(solution.report())
+            result = komo_return(solution)
+        else:
+            self._trace = EvaluationTrace(problem)
+            start = self._start if resampleInitialization <= 0 else None
+            start = problem.getInitializationSample() if start is None else start
+            limit = int(self.options.get("max_iterations", MAX_EVALS))
+            result = solve_factory(self._trace, start, limit)
+            self._start = result.x
+            if level > 0:
+                print(result)
+        self._x = result.x
+        return result
 
-class SolverReturn:
-    """Result of a solve; errors are rai's sums over rows."""
+    @property
+    def x(self) -> np.ndarray:
+        """Variables of the last solution; without one an empty array."""
+        return np.zeros(0) if self._x is None else self._x
 
-    def __init__(self, solution: pw.Solution) -> None:
-        self.solution = solution
-        self.x = solution.path.reshape(-1)
-        self.feasible = solution.feasible
-        limits = pw.Status.ITERATION_LIMIT, pw.Status.TIME_LIMIT
-        self.done = solution.status not in limits
-        self.evals = solution.iterations
-        self.time = solution.seconds
-        self.f = 0.0
-        self.sos = self._total_error(pw.OT.sos)
-        self.eq = self._total_error(pw.OT.eq)
-        self.ineq = self._total_error(pw.OT.ineq)
+    def reportLagrangeGradients(
+        self, featureNames: list[str] | None = None
+    ) -> dict[str, dict[str, Any]]:
+        """Return error and pull of each objective on the last solution.
 
-    def _total_error(self, type: pw.OT) -> float:
-        errors = [
-            row_error(report.values, type)
-            for report in self.solution.objectives
-            if report.objective.type is type
-        ]
-        return float(sum(errors))
+        Args:
+            featureNames: names of the rows, such as of `KOMO.getFeatureNames`.
 
-    def totals(self) -> dict[str, float]:
-        """Return sums of squares, of |φ| of equalities, of violated inequalities."""
-        return {"sos": self.sos, "ineq": self.ineq, "eq": self.eq, "f": self.f}
+        Raises:
+            ObjectiveError: before a solve.
+        """
+        if self._x is None:
+            raise pw.ObjectiveError("There is no solution yet; call solve() first.")
+        return lagrange_gradients(self.getProblem(), self._x, featureNames or ())
 
-    def dict(self) -> dict[str, Any]:
-        """Return all values except x."""
-        names = ("evals", "time", "done", "feasible", "f", "sos", "ineq", "eq")
-        return {name: getattr(self, name) for name in names}
+    # -- traces ------------------------------------------------------------------
 
-    def __repr__(self) -> str:
-        parts = ", ".join(f"{k}: {v:.6g}" for k, v in self.dict().items())
-        return f"{{ {parts}, x-dim: [{self.x.size}] }}"
+    def setTracing(
+        self,
+        trace_x: bool = True,
+        trace_errs: bool = True,
+        trace_phi: bool = False,
+        trace_J: bool = False,
+    ) -> "NLP_Solver":
+        """Do nothing, because solves of Python functions are always traced."""
+        return self
 
+    def clearTracing(self) -> "NLP_Solver":
+        """Forget the evaluations of the last solve."""
+        self._trace = None
+        return self
 
-def row_error(values: np.ndarray, type: pw.OT) -> float:
-    """Return rai's error of rows.
+    def getTrace_x(self) -> np.ndarray:
+        """Return x (k, n) of all evaluations of the last solve."""
+        return np.stack(self._traced().points)
 
-    The error is Σ φ² of costs, Σ |φ| of equalities, and the sum of the positive rows of
-    inequalities.
-    """
-    if type is pw.OT.sos:
-        return float(np.sum(values**2))
-    return float(np.sum(np.abs(values) if type is pw.OT.eq else np.maximum(values, 0)))
+    def getTrace_errs(self) -> np.ndarray:
+        """Return f, sos, ineq and eq (k, 4) of all evaluations."""
+        problem, values = self.getProblem(), self._traced().values
+        return np.stack([problem.summarizeErrors(phi) for phi, _ in values])
+
+    def getTrace_best(self) -> np.ndarray:
+        """Return the least sum of errors until each evaluation (k, 1)."""
+        return np.minimum.accumulate(self.getTrace_errs().sum(1))[:, None]
+
+    def getTrace_phi(self) -> np.ndarray:
+        """Return the rows (k, m) of all evaluations."""
+        return np.stack([phi for phi, _ in self._traced().values])
+
+    def getTrace_J(self) -> np.ndarray:
+        """Return the Jacobians (k, m, n) of all evaluations."""
+        return np.stack([J for _, J in self._traced().values])
+
+    def _traced(self) -> EvaluationTrace:
+        if self._trace is None or not self._trace.points:
+            raise pw.ObjectiveError(
+                "There is no trace: posewise solves the problem of a KOMO in one"
+                " compiled program, and other problems are traced after solve()."
+            )
+        return self._trace

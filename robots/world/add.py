@@ -6,6 +6,7 @@ Every function returns a new tree, or raises and changes nothing.
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -138,10 +139,18 @@ def append_model(
                 joint=new_joint,
                 parent=up,
                 origin=origin,
+                attributes=_lasting_attributes(frame),
                 is_part_of_model=frame.parent is not None,
             )
         )
     return append_frames(tree, frames, model.q)
+
+
+def _lasting_attributes(frame: Frame) -> dict[str, Any]:
+    """Return attributes that stay true in a world, where indices are others."""
+    if "mimic_index" not in frame.attributes:
+        return frame.attributes
+    return {k: v for k, v in frame.attributes.items() if k != "mimic_index"}
 
 
 def _unique_joint_names(tree: FrameTree, model: Model, prefix: str) -> dict[int, str]:

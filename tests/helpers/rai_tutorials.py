@@ -311,7 +311,9 @@ def plain(value):
     """Numbers and lists for JSON."""
     if isinstance(value, dict):
         return {k: plain(v) for k, v in value.items()}
-    return value.tolist() if isinstance(value, np.ndarray) else value
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 
 def in_child(snippet, ry):
@@ -335,10 +337,13 @@ def in_child(snippet, ry):
     return json.loads(text or "null")
 
 
-if __name__ == "__main__":
+def print_results(snippets):
+    """Print the results of robotic as JSON."""
     import robotic
 
-    results = {
-        s.__name__: in_child(s, robotic) for s in (*GEOMETRY, *SOLVES, moved_scene)
-    }
+    results = {s.__name__: in_child(s, robotic) for s in snippets}
     print("RESULT " + json.dumps(results))
+
+
+if __name__ == "__main__":
+    print_results((*GEOMETRY, *SOLVES, moved_scene))

@@ -308,3 +308,20 @@ def test_poses_are_those_of_the_origin_though_a_frame_called_world_moved():
     C.set_pose("root", pose, relative_to="world")
     np.testing.assert_allclose(C.pose("root")[:3], [-0.3, 0.7, -0.3], atol=1e-12)
     assert [C.frame(n).parent for n in ("fixed", "root")] == [0, None]
+
+
+def test_models_with_mimic_joints_are_copied_from_worlds(tmp_path):
+    file = tmp_path / "gripper.g"
+    file.write_text(
+        "base: {}\n"
+        "left(base): { joint: transY, limits: [0, .1] }\n"
+        "right(base): { joint: transY, limits: [0, .1], mimic: left }\n"
+    )
+    C, D = pw.Config(), pw.Config()
+    C.add_frame("table")
+    C.add_file(file)
+    for prefix in ("a_", "b_"):
+        D.add_model(C.model(), prefix)
+    D.q = [0.02, 0.05]
+    for prefix, q in (("a_", 0.02), ("b_", 0.05)):
+        np.testing.assert_allclose(D.pose(f"{prefix}right")[1], q)
