@@ -14,14 +14,18 @@ from .objectives.presets.motion import freeze_relative_pose as freeze_relative_p
 from .objectives.presets.motion import no_collisions as no_collisions
 from .objectives.presets.motion import retract as retract
 from .objectives.presets.motion import stop as stop
-from .objectives.presets.motion import straight_push as straight_push
 from .objectives.presets.motion import (
     target_relative_xy_position as target_relative_xy_position,
 )
 from .objectives.presets.motion import target_x_orientation as target_x_orientation
 from .objectives.presets.preset import Preset as Preset
+from .objectives.presets.pushing import approach_push as approach_push
+from .objectives.presets.pushing import pull as pull
+from .objectives.presets.pushing import retract_push as retract_push
+from .objectives.presets.pushing import straight_push as straight_push
 from .objectives.templates import setup_inverse_kinematics as setup_inverse_kinematics
 from .objectives.templates import setup_motion as setup_motion
+from .objectives.templates import setup_pick_and_place as setup_pick_and_place
 from .objectives.templates import setup_point_to_point as setup_point_to_point
 from .objectives.templates import setup_sequence as setup_sequence
 from .objectives.templates import sub_motion as sub_motion

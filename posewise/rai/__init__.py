@@ -9,6 +9,7 @@ with its own conventions where rai has a defect. Units are rai's. Differences fr
   mimic joints.
 - A joint keeps the constant offset of its frame even where rai drops it.
 - `feasible` means that every row holds within 1e-3; in rai, that a sum is below 0.1.
+  `KOMO_ManipulationHelper` goes by rai's sum, and warns of what that lets pass.
 """
 
 from .config import Config as Config
@@ -24,6 +25,8 @@ from .enums import params_print as params_print
 from .enums import raiPath as raiPath
 from .frame import Frame as Frame
 from .komo import KOMO as KOMO
+from .manipulation import KOMO_ManipulationHelper as KOMO_ManipulationHelper
 from .nlp import NLP as NLP
 from .nlp import NLP_Solver as NLP_Solver
 from .nlp import SolverReturn as SolverReturn
+from .path_finder import RRT_PathFinder as RRT_PathFinder
