@@ -433,7 +433,7 @@ BAD = [
     (lambda: presets.straight_push("g", "b", -1), ["straight_push: gap"]),
     (lambda: presets.pull("g", "b", -1), ["pull: gap is -1"]),
     (lambda: presets.retract_push("g", -1), ["retract_push: distance is -1"]),
-    (lambda: presets.approach_push("g", None), ["approach_push: distance is None"]),
+    (lambda: presets.approach_push("g", -1), ["approach_push: distance is -1"]),
     (lambda: presets.no_collisions(["palm", "box"]), ["no_collisions: pairs", "e.g."]),
     (lambda: presets.no_collisions([]), ["no_collisions: pairs is []"]),
     (lambda: presets.no_collisions(3), ["no_collisions: pairs is 3"]),
