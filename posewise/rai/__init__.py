@@ -30,3 +30,4 @@ from .nlp import NLP as NLP
 from .nlp import NLP_Solver as NLP_Solver
 from .nlp import SolverReturn as SolverReturn
 from .path_finder import RRT_PathFinder as RRT_PathFinder
+from .skeleton import Skeleton as Skeleton
