@@ -25,6 +25,9 @@ from .enums import params_print as params_print
 from .enums import raiPath as raiPath
 from .frame import Frame as Frame
 from .komo import KOMO as KOMO
+from .lgp import LGP_TAMP_Abstraction as LGP_TAMP_Abstraction
+from .lgp import LGP_Tool as LGP_Tool
+from .lgp import default_LGP_TAMP_Abstraction as default_LGP_TAMP_Abstraction
 from .manipulation import KOMO_ManipulationHelper as KOMO_ManipulationHelper
 from .nlp import NLP as NLP
 from .nlp import NLP_Solver as NLP_Solver
