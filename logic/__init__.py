@@ -1,7 +1,8 @@
 """Predicates, states, queries and criteria: each exact, and relaxed for the solver.
 
 Rooms, the lowest first: errors, margins, smooth_extrema, geometry, exact, relaxed,
-formulas, predicates, parameter_fit, queries, states, planning, bddl, motion, rostok.
+formulas, predicates, parameter_fit, queries, states, planning, bddl, motion, rostok,
+lgp.
 """
 
 from typing import TYPE_CHECKING

@@ -2,7 +2,7 @@
 
 Rooms, the lowest first: terms, chain, clearance, trajectory, presets, problem,
 planning, checks, report, solution, chunks, solve, komo, preparation, placement,
-templates, moveit.
+templates, skeleton, moveit.
 """
 
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .planning.planner import PlanningTask as PlanningTask
     from .preparation import prepare as prepare
     from .problem.nlp import NLP as NLP
+    from .skeleton import Skeleton as Skeleton
     from .solution.sensitivity import Sensitivity as Sensitivity
     from .solution.solution import Solution as Solution
     from .solve.solution_batch import SolutionBatch as SolutionBatch
@@ -40,6 +41,7 @@ else:
             ".planning.planner": "Planner PlanningTask",
             ".preparation": "prepare",
             ".problem.nlp": "NLP",
+            ".skeleton": "Skeleton",
             ".solution.sensitivity": "Sensitivity",
             ".solution.solution": "Solution",
             ".solve.solution_batch": "SolutionBatch",

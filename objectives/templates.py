@@ -9,7 +9,7 @@ import numpy as np
 from posewise.features import FS
 from posewise.robots.config import Config
 from posewise.robots.kinematics.periods import nearest_turn
-from posewise.robots.typing import VectorLike
+from posewise.robots.typing import FrameName, VectorLike
 
 from .komo import KOMO
 from .presets.motion import stop
@@ -21,7 +21,7 @@ def setup_inverse_kinematics(C: Config, collisions: bool = True) -> KOMO:
     """Return a problem of one configuration near home (scale 0.1)."""
     komo = KOMO(C)
     komo.add_control_objective(0, 0.1)
-    return _with_collisions(komo, collisions)
+    return without_overlaps(komo, collisions)
 
 
 def setup_sequence(C: Config, phases: int, collisions: bool = True) -> KOMO:
@@ -32,7 +32,21 @@ def setup_sequence(C: Config, phases: int, collisions: bool = True) -> KOMO:
     komo = KOMO(C, phases, 1, 1)
     komo.add_control_objective(0, 0.01)
     komo.add_control_objective(1, 0.1)
-    return _with_collisions(komo, collisions)
+    return without_overlaps(komo, collisions)
+
+
+def setup_pick_and_place(
+    C: Config, gripper: FrameName, object: FrameName, collisions: bool = True
+) -> KOMO:
+    """Return a problem of two configurations: a grasp, and a place for the object.
+
+    From the first one on, at time 1, the gripper carries the object at a relative pose
+    that is free; add presets of a grasp at 1 and of a place at 2. Costs are those of
+    `setup_sequence`.
+    """
+    komo = setup_sequence(C, 2, collisions)
+    komo.add_mode_switch([1.0], "stable", [gripper, object])
+    return komo
 
 
 def setup_motion(
@@ -42,7 +56,7 @@ def setup_motion(
     komo = KOMO(C, phases, slices_per_phase, 2)
     komo.add_control_objective(2, 0.1)
     komo.add(stop(), times=[-1.0])
-    return _with_collisions(komo, collisions)
+    return without_overlaps(komo, collisions)
 
 
 def setup_point_to_point(
@@ -77,8 +91,13 @@ def sub_motion(
     return setup_point_to_point(C, q, slices, collisions)
 
 
-def _with_collisions(komo: KOMO, collisions: bool) -> KOMO:
-    """Forbid penetration of frames that can collide, if there are any."""
+def without_overlaps(komo: KOMO, collisions: bool = True) -> KOMO:
+    """Forbid penetration of frames that can collide, if there are any, and return it.
+
+    Args:
+        komo: the problem that gets the objective.
+        collisions: False: frames may penetrate each other.
+    """
     if collisions and komo.config.pairs.names():
         komo.add_objective(None, FS.accumulatedCollisions, type=OT.ineq)
     return komo

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .objectives import Planner as Planner
     from .objectives import PlanningTask as PlanningTask
     from .objectives import Sensitivity as Sensitivity
+    from .objectives import Skeleton as Skeleton
     from .objectives import Solution as Solution
     from .objectives import SolutionBatch as SolutionBatch
     from .objectives import Trajectory as Trajectory
@@ -79,8 +80,9 @@ else:
             ".features": "FS Feature FeatureError PairDistances Pose distances",
             ".objectives": (
                 "KOMO NLP OT ContactForce MoveItProblem Objective ObjectiveError "
-                "Placement Planner PlanningTask Sensitivity Solution SolutionBatch "
-                "Trajectory load_moveit map_solves prepare solve_placement"
+                "Placement Planner PlanningTask Sensitivity Skeleton Solution "
+                "SolutionBatch Trajectory load_moveit map_solves prepare "
+                "solve_placement"
             ),
             ".robots": (
                 "Agent Box Camera Capsule Config ConfigError Convex Cylinder "

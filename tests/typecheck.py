@@ -113,6 +113,9 @@ VALIDATES_ITSELF = frozenset(
     posewise.objectives.presets.helpers
     posewise.objectives.presets.motion
     posewise.objectives.presets.motion_limits
+    posewise.objectives.presets.object_motion
+    posewise.objectives.presets.pushing
+    posewise.objectives.presets.relations
     posewise.objectives.problem.builder
     posewise.objectives.problem.free_durations
     posewise.objectives.problem.mode_switch
@@ -123,6 +126,7 @@ VALIDATES_ITSELF = frozenset(
     posewise.objectives.problem.path_problem
     posewise.objectives.problem.spec
     posewise.objectives.report.filming
+    posewise.objectives.skeleton
     posewise.objectives.solution.sensitivity
     posewise.objectives.solution.solution
     posewise.objectives.solution.subproblem

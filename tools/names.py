@@ -62,7 +62,7 @@ EFFECT = re.compile(
 )
 """Words with which the docstring of a numeric constant says what it brings about."""
 
-CLASHES = frozenset("Box Config Feature Frame KOMO NLP".split())
+CLASHES = frozenset("Box Config Feature Frame KOMO NLP Skeleton".split())
 """Names that several classes of the product have, to be given up one by one; those of
 rai's face are rai's."""
 

@@ -4,7 +4,8 @@ A mode switch does not move an object in the kinematic tree. The world gets a co
 the object for each attachment instead, and features refer to the copy that is active in
 their slice. Frame indices are data, so the tree stays the same in all slices. The
 coordinates of a stable attachment are shared: one variable for all slices. So are those
-of stable helper frames, which belong to the problem and not to the world.
+of stable helper frames, which belong to the problem and not to the world. Other
+attachments have coordinates in each slice.
 """
 
 import re
@@ -37,9 +38,15 @@ MODE_JOINTS = {
     "stable": "free",
     "stableOn": "transXYPhi",
     "rigid": None,
+    "free": "free",
+    "slidingOn": "transXYPhi",
 }
-"""Joint type of each kind of attachment, with a constant value; None: no joint, so
-that the frames coincide."""
+"""Joint type of each kind of attachment; None: no joint, so that the frames
+coincide."""
+MODES_ON_TOP = "stableOn", "slidingOn"
+"""Kinds of attachments that stand on the upper face of the frame that carries."""
+STABLE_MODES = "stable", "stableOn"
+"""Kinds of attachments whose joint has the same value in all slices."""
 
 
 @dataclass(frozen=True)
@@ -338,7 +345,8 @@ def build_modes(
         # Only the copy that the hand holds may touch it, so only in these slices.
         X.hold(copies[root])
         if joint is not None:
-            shared.append(joint.name)
+            if s.kind in STABLE_MODES:
+                shared.append(joint.name)
             attachments.append(Attachment(s.start, root, copies[root], parent, joint))
         inactive |= copies.keys()
         names = names | {original_name(n): copy for n, copy in copies.items()}
@@ -396,7 +404,7 @@ def attachment_joint(
     if type is None:
         return None, origin
     joint = Joint(type, name, q=neutral_value(type))
-    if kind == "stableOn":
+    if kind in MODES_ON_TOP:
         (low, high), (bottom, _) = _extent(C, parent), _extent(C, frame)
         origin[2] = high[2] - bottom[2]
         limits = [[low[0], low[1], -2 * np.pi], [high[0], high[1], 2 * np.pi]]

@@ -13,7 +13,7 @@ import numpy as np
 
 from posewise.features import FS, Feature
 from posewise.robots.config import Config
-from posewise.robots.geometry.shapes import Box, Cylinder
+from posewise.robots.geometry.shapes import Box, Capsule, Cylinder
 from posewise.robots.typing import Axis, FrameName
 
 from ..terms.interval import ObjectiveSpecs, SliceInterval
@@ -151,22 +151,23 @@ def _grasp_box_rows(
 def grasp_cylinder(
     gripper: FrameName, cylinder: FrameName, palm: FrameName, margin: float = 0.02
 ) -> Preset:
-    """Constrain the fingers to close across a cylinder.
+    """Constrain the fingers to close across a cylinder, or a capsule.
 
     The gripper is on the cylinder's axis (equality, x10, m), at least the margin from
     the ends (inequality, x10, m; at the middle of a cylinder shorter than twice the
-    margin), and its x axis is orthogonal to the cylinder's axis (equality). The signed
-    distance of the palm from the cylinder is at least 1 mm (inequality, x10, m).
+    margin), and its x axis is orthogonal to the cylinder's axis (equality). The ends of
+    a capsule are those of its straight part. The signed distance of the palm from the
+    cylinder is at least 1 mm (inequality, x10, m).
 
     Args:
         gripper: frame of the gripper.
-        cylinder: frame with a Cylinder.
+        cylinder: frame with a Cylinder or a Capsule.
         palm: frame with a shape, or a Marker.
         margin: least distance from the ends [m].
 
     Raises:
         ObjectiveError: for a margin < 0.
-        ConfigError: on adding, for a frame without a Cylinder.
+        ConfigError: on adding, for a frame with neither.
     """
     check_length("grasp_cylinder: margin", margin)
 
@@ -189,7 +190,8 @@ def _grasp_cylinder_rows(
     margin: float,
 ) -> ObjectiveSpecs:
     pair = (gripper, cylinder)
-    size = outer_size(C, "grasp_cylinder: cylinder", cylinder, (Cylinder,))
+    kinds = (Cylinder, Capsule)
+    size = outer_size(C, "grasp_cylinder: cylinder", cylinder, kinds)
     across = 10 * projection("xy")
     yield Feature(FS.positionRel, pair, scale=across), OT.eq, interval.slices
     for end in inside_box(*pair, "z", np.maximum(size / 2 - margin, 0.0)):
@@ -203,7 +205,7 @@ def _grasp_cylinder_rows(
 def place_box(
     box: FrameName,
     table: FrameName,
-    palm: FrameName,
+    palm: FrameName | None,
     direction: SignedAxis = "z",
     margin: float = 0.02,
 ) -> Preset:
@@ -219,7 +221,7 @@ def place_box(
     Args:
         box: frame with a Box or a Cylinder.
         table: frame with a Box.
-        palm: frame with a shape, or a Marker.
+        palm: frame with a shape, or a Marker; None: no clearance of a palm.
         direction: "x", "y", "z", "-x", "-y" or "-z": the axis of the box that points
             up.
         margin: least distance from the edges of the table's top face [m].
@@ -247,7 +249,7 @@ def _place_box_rows(
     interval: SliceInterval,
     box: FrameName,
     table: FrameName,
-    palm: FrameName,
+    palm: FrameName | None,
     direction: SignedAxis,
     margin: float,
 ) -> ObjectiveSpecs:
@@ -269,5 +271,6 @@ def _place_box_rows(
     upright = sign * projection(axis)[0]
     up = Feature(FS.vectorZRel, (table, box), target=upright)
     yield up, OT.eq, interval.extended_back(ALIGNMENT_LEAD_TIME)
-    palm_clear = min_clearance(palm, table, PALM_CLEARANCE)
-    yield palm_clear, OT.ineq, interval.extended_back(CLEARANCE_LEAD_TIME)
+    if palm is not None:
+        palm_clear = min_clearance(palm, table, PALM_CLEARANCE)
+        yield palm_clear, OT.ineq, interval.extended_back(CLEARANCE_LEAD_TIME)

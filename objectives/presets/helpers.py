@@ -7,11 +7,12 @@ from posewise.features import FS, Feature
 from posewise.features.regions import centered_shape
 from posewise.robots.config import Config
 from posewise.robots.errors import ConfigError
-from posewise.robots.geometry.shapes import Box, Cylinder
+from posewise.robots.geometry.shapes import Box, Capsule, Cylinder
 from posewise.robots.typing import FrameName
 from posewise.robots.validation import number
 
 from ..terms.objective import ObjectiveError
+from ..terms.typing import Slices
 
 AXES = "xyz"
 """Axes of a frame, in order."""
@@ -62,13 +63,24 @@ def min_clearance(a: FrameName, b: FrameName, margin: float) -> Feature:
     return Feature(FS.negDistance, (a, b), scale=10.0, target=-margin)
 
 
+def middle_steps(steps: Slices) -> Slices:
+    """Return the middle half of the steps of a motion; all, if there are one or two.
+
+    The outer quarters may be slower, so that the motion can start and end at rest.
+    """
+    quarter = max(len(steps) // 4, 1) if len(steps) > 2 else 0
+    return steps[quarter : len(steps) - quarter]
+
+
 def outer_size(
     C: Config,
     argument: str,
     frame: FrameName,
-    kinds: tuple[type[Box | Cylinder], ...] = (Box, Cylinder),
+    kinds: tuple[type[Box | Cylinder | Capsule], ...] = (Box, Cylinder),
 ) -> Float[np.ndarray, "3"]:
     """Return the full extents (3,) [m] of a frame's box or cylinder along its axes.
+
+    The extent of a capsule along its axis is that of its straight part.
 
     Raises:
         ConfigError: for another shape, or one off the frame's origin.

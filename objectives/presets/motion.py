@@ -1,4 +1,4 @@
-"""Presets for straight approaches and pushes, for rest, and for simple targets.
+"""Presets for straight approaches, for rest, and for simple targets.
 
 The x axis of a gripper frame is the line along which the fingers close, and its z axis
 points from the fingers back to the palm. Presets that constrain velocities need a KOMO
@@ -7,19 +7,17 @@ with `k_order >= 1`.
 
 from collections.abc import Sequence
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from posewise.features import FS, Feature, Pose
+from posewise.features import FS, Feature
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName, Frames, VectorLike
 from posewise.robots.validation import float_array
 
 from ..terms.interval import ObjectiveSpecs, SliceInterval, Slices
 from ..terms.objective import OT, ObjectiveError
-from .helpers import check_length, min_clearance, projection
+from .helpers import check_length, middle_steps, min_clearance, projection
 from .preset import Preset, make_preset
 
 
@@ -92,88 +90,10 @@ def _straight_motion(
     yield Feature(FS.bodyVel, gripper, scale=lateral), OT.eq, steps
     along = -10 * sign * projection("z")
     yield Feature(FS.bodyVel, gripper, scale=along), OT.ineq, steps
-    # The outer quarters may be slower, so that the motion can start and end at rest.
-    quarter = max(len(steps) // 4, 1) if len(steps) > 2 else 0
-    middle = steps[quarter : len(steps) - quarter]
+    middle = middle_steps(steps)
     speed = sign * distance / interval.duration(middle)
     fast = Feature(FS.bodyVel, gripper, scale=along, target=[0, 0, speed])
     yield fast, OT.ineq, middle
-
-
-def straight_push(gripper: FrameName, object: FrameName, gap: float = 0.025) -> Preset:
-    """Constrain a gripper to push an object straight, orthogonally to its z axis.
-
-    The push is along `f = z_object × x_gripper`. In the first slice the gripper is
-    `gap` from the object's surface (equality, x10, m), at least 2 cm behind the
-    object's origin along f (inequality, x10, m), and neither beside nor above it
-    (equality, x10, m); its x axis is orthogonal to the object's z axis (equality), and
-    its y axis is between f and z_object (inner products with both >= 0.2). In all steps
-    of the interval the gripper does not rotate (equality, x10, rad/s), the object keeps
-    its pose in the gripper (equality, x10, m/s and 1/s), the gripper does not move
-    along its x axis, nor the object along its z axis (equality, x10, m/s), and the
-    object does not move backwards along f (inequality, x10, m/s).
-
-    Args:
-        gripper: frame of the gripper, with a shape or a Marker.
-        object: movable frame with a shape.
-        gap: signed distance of gripper and object while pushing [m].
-
-    Raises:
-        ObjectiveError: for a gap < 0; on adding, for times that are no interval.
-        ConfigError: on adding, for frames without shapes.
-    """
-    check_length("straight_push: gap", gap)
-
-    return make_preset(
-        "straight_push", _straight_push_rows, gripper=gripper, object=object, gap=gap
-    )
-
-
-def _straight_push_rows(
-    C: Config,
-    interval: SliceInterval,
-    gripper: FrameName,
-    object: FrameName,
-    gap: float,
-) -> ObjectiveSpecs:
-    steps, start = interval.steps("straight_push"), interval.first
-    pair = (gripper, object)
-    x, z = 10 * projection("x"), 10 * projection("z")
-    rows = np.diag([10.0, 10, 10, 1, 1, 1])
-    yield min_clearance(*pair, gap), OT.eq, start
-    yield Feature(push_stance, pair, scale=rows[[0, 2, 3]]), OT.eq, start
-    behind = Feature(
-        push_stance,
-        pair,
-        scale=rows[[1, 4, 5]] * [1, 1, 1, 1, -1, -1],
-        target=[0, -0.02, 0, 0, 0.2, 0.2],
-    )
-    yield behind, OT.ineq, start
-    yield Feature(FS.angularVel, gripper, scale=10.0), OT.eq, steps
-    yield Feature(FS.poseRel, pair, order=1, scale=10.0), OT.eq, steps
-    yield Feature(FS.bodyVel, gripper, scale=x), OT.eq, steps
-    yield Feature(FS.bodyVel, object, scale=z), OT.eq, steps
-    yield Feature(push_progress, pair, order=1, scale=-10.0), OT.ineq, steps
-
-
-def push_stance(gripper: Pose, pushed: Pose) -> Float[jax.Array, "6"]:
-    """Return the gripper's position [m] and axes relative to a push of an object.
-
-    Rows: the offset from the object's origin to the gripper's along x_gripper, f and
-    z_object, where `f = z_object × x_gripper` is the direction of the push;
-    x_gripper · z_object; y_gripper · f; y_gripper · z_object.
-    """
-    side, up = gripper.R[:, 0], pushed.R[:, 2]
-    ahead = jnp.cross(up, side)
-    offset, y = gripper.p - pushed.p, gripper.R[:, 1]
-    pairs = [(offset, side), (offset, ahead), (offset, up)]
-    pairs += [(side, up), (y, ahead), (y, up)]
-    return jnp.stack([jnp.sum(a * b) for a, b in pairs])
-
-
-def push_progress(gripper: Pose, pushed: Pose) -> Float[jax.Array, "1"]:
-    """Return the object's world position along the push [m]; see `push_stance`."""
-    return jnp.sum(pushed.p * jnp.cross(pushed.R[:, 2], gripper.R[:, 0]))[None]
 
 
 def freeze_joint(joints: Frames = ()) -> Preset:

@@ -408,7 +408,9 @@ class PathProblem:
             times: [t] or [a, b], in phases; see `add_objective`.
             mode: "stable": at a pose that is free but the same in all slices;
                 "stableOn": standing on top, at a position and angle that are the same
-                in all slices; "rigid": the two frames coincide.
+                in all slices; "rigid": the two frames coincide; "free" and "slidingOn":
+                as "stable" and "stableOn", at another pose in each slice, for objects
+                that forces move.
             frames: [parent, frame]; "world" may be the parent.
             scale: of the equality rows.
 

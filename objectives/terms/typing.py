@@ -15,7 +15,7 @@ Times: TypeAlias = float | Sequence[float] | np.ndarray | None
 """Times in phases: None or [] for all slices, [t] for one, [a, b] for an interval."""
 Slices: TypeAlias = tuple[int, ...]
 """Indices of slices, in ascending order."""
-ModeKind: TypeAlias = Literal["stable", "stableOn", "rigid"]
+ModeKind: TypeAlias = Literal["stable", "stableOn", "rigid", "free", "slidingOn"]
 """Kind of the attachment of a mode switch; see `KOMO.add_mode_switch`."""
 ContactKind: TypeAlias = Literal["sticking", "sliding", "complementary"]
 """Kind of motion that a contact allows; see `KOMO.add_contact`."""

@@ -12,6 +12,7 @@ with its own conventions where rai has a defect. Units are rai's. Differences fr
   whether every row is within 1e-3, which is posewise's `feasible`.
 - Views are pages in the browser, and nothing where there is no screen.
 - What is not here says so, and what to use instead; `posewise.rai.coverage` lists it.
+- `KOMO_ManipulationHelper` goes by rai's sum, too, and warns of what that lets pass.
 """
 
 from typing import TYPE_CHECKING, NoReturn
@@ -46,6 +47,11 @@ from .path_finder import RRT_PathFinder as RRT_PathFinder
 from .quaternion import Quaternion as Quaternion
 from .results import SolverReturn as SolverReturn
 from .spline import BSpline as BSpline
+from .tasks.lgp import LGP_TAMP_Abstraction as LGP_TAMP_Abstraction
+from .tasks.lgp import LGP_Tool as LGP_Tool
+from .tasks.lgp import default_LGP_TAMP_Abstraction as default_LGP_TAMP_Abstraction
+from .tasks.manipulation import KOMO_ManipulationHelper as KOMO_ManipulationHelper
+from .tasks.skeleton import Skeleton as Skeleton
 from .viewer import ConfigurationViewer as ConfigurationViewer
 
 clear_params, get_params, set_params = params_clear, params_get, params_add

@@ -19,7 +19,6 @@ _FORCE = "use `posewise.KOMO.add_contact`, whose forces are variables of the pro
 _TOY = "there are no toy problems; write one with `NLP_Factory`"
 _ROBOT = "it drives rai's robots and simulator; use `posewise.Twin` and a controller"
 _PHYSX = "it is PhysX; write the world by `C.C.write_mjcf` and use MuJoCo"
-_LGP = "use `posewise.logic`, which plans with predicates"
 _CONSTANT = "it is an argument of `BotOp`"
 _WINDOW = "it is about rai's own window"
 _OPTIONS = "pass options to `NLP_Solver.setOptions`"
@@ -31,10 +30,7 @@ ABSENT = {
     "ControlMode": _PHYSX,
     "DataGen": _PHYSX,
     "ImageViewer": "show images by matplotlib",
-    "KOMO_ManipulationHelper": "use `posewise.presets`",
     "KOMO_Objective": "objectives are `posewise.Objective`",
-    "LGP_TAMP_Abstraction": _LGP,
-    "LGP_Tool": _LGP,
     "NLP_SolverOptions": _OPTIONS,
     "OptBench_Skeleton_Handover": _TOY,
     "OptBench_Skeleton_Pick": _TOY,
@@ -43,11 +39,9 @@ ABSENT = {
     "Simulation": _PHYSX,
     "SimulationEngine": _PHYSX,
     "SimulationState": _PHYSX,
-    "Skeleton": "use `posewise.KOMO.add_mode_switch`",
     "StepObservation": _ROBOT,
     "algo": "it is rai's test code",
     "calib": "posewise has no calibration; use OpenCV",
-    "default_LGP_TAMP_Abstraction": _LGP,
     "getArucoImage": "use OpenCV",
     "get_NLP_Problem_names": _TOY,
     "make_NLP_Problem": _TOY,

@@ -46,8 +46,16 @@ JT = _make_enum("JT", ["none", *RAI_JOINT_TYPES, "generic"])
 ST = _make_enum("ST", ["none", *SIZE_COUNTS])
 """Shape types."""
 
-SY = _make_enum("SY", "stable stableOn stableZero dynamic dynamicOn quasiStaticOn")
-"""Modes of `KOMO.addModeSwitch`."""
+SY = _make_enum(
+    "SY",
+    "touch above inside oppose restingOn poseEq positionEq stableRelPose stablePose "
+    "stable stableOn dynamic dynamicOn dynamicTrans quasiStatic quasiStaticOn downUp "
+    "stableZero contact contactStick contactComplementary bounce push magic magicTrans "
+    "pushAndPlace topBoxGrasp topBoxPlace dampMotion identical alignByInt makeFree "
+    "forceBalance relPosY touchBoxNormalX touchBoxNormalY touchBoxNormalZ boxGraspX "
+    "boxGraspY boxGraspZ lift stableYPhi stableOnX stableOnY end",
+)
+"""Symbols of `Skeleton`; `KOMO.addModeSwitch` takes those of modes."""
 
 
 def raiPath(path: str) -> str:
@@ -76,11 +84,3 @@ def raiPath(path: str) -> str:
 def compiled() -> str:
     """Return the name of the implementation; posewise is compiled when it is used."""
     return "posewise (JAX)"
-
-
-def params_add(params: dict[str, Any]) -> None:
-    """Ignore rai's global parameters, which concern its viewer and simulator only."""
-
-
-def params_print() -> None:
-    """Print nothing, because there are no global parameters."""

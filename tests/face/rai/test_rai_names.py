@@ -94,7 +94,8 @@ def test_keywords_are_robotics():
     for key, owner, is_here in rai_table.entries(robotic, ry):
         name = key.rpartition(".")[2]
         text = getattr(getattr(robotic, owner, robotic), name).__doc__ or ""
-        line = text.strip().splitlines()[0] if owner and is_here and text else ""
+        first, *_ = text.strip().splitlines() or [""]
+        line = first if owner and is_here else ""
         method = getattr(getattr(ry, owner, ry), name, None)
         if not line.startswith(f"{name}(self") or not callable(method):
             continue

@@ -170,6 +170,23 @@ def test_grasp_top_box_holds_for_the_right_turns_only(direction):
     assert count == 4
 
 
+def test_a_capsule_is_grasped_within_its_straight_part():
+    C = scene()
+    preset = presets.grasp_cylinder("gripper", "can", "palm")
+    C.set_shape("can", pw.Capsule(LENGTH, RADIUS))
+    equal, unequal = grasp_cylinder_rows(C)
+    np.testing.assert_allclose(rows_of(C, preset, OT.eq), equal, atol=1e-9)
+    ends = rows_of(C, preset, OT.ineq)[:2]
+    np.testing.assert_allclose(ends, unequal, atol=1e-9)
+
+
+def test_a_placement_without_a_palm_lacks_its_row_only():
+    C = scene()
+    without = rows_of(C, presets.place_box("box", "table", None), OT.ineq)
+    with_palm = rows_of(C, presets.place_box("box", "table", "palm"), OT.ineq)
+    np.testing.assert_array_equal(without, with_palm[:-1])
+
+
 def path_scene() -> tuple[pw.Config, np.ndarray]:
     C = pw.Config()
     C.add_frame("box", joint="free", shape=pw.Sphere(0.05))
@@ -414,6 +431,9 @@ BAD = [
     (lambda: presets.retract("g", "far"), ["retract: distance is 'far'"]),
     (lambda: presets.approach("g", -0.1), ["approach: distance is -0.1"]),
     (lambda: presets.straight_push("g", "b", -1), ["straight_push: gap"]),
+    (lambda: presets.pull("g", "b", -1), ["pull: gap is -1"]),
+    (lambda: presets.retract_push("g", -1), ["retract_push: distance is -1"]),
+    (lambda: presets.approach_push("g", -1), ["approach_push: distance is -1"]),
     (lambda: presets.no_collisions(["palm", "box"]), ["no_collisions: pairs", "e.g."]),
     (lambda: presets.no_collisions([]), ["no_collisions: pairs is []"]),
     (lambda: presets.no_collisions(3), ["no_collisions: pairs is 3"]),
@@ -434,10 +454,13 @@ REFUSED = [
     (presets.grasp_box("gripper", "can", "palm"), [1.0], ["grasp_box: box", "'can'"]),
     (presets.grasp_box("gripper", "bocks", "palm"), [1.0], ["'bocks'", "'box'"]),
     (presets.grasp_box("gripper", "box", "plam"), [1.0], ["'plam'", "'palm'"]),
-    (presets.grasp_cylinder("gripper", "box", "palm"), [1.0], ["expected a Cylinder"]),
+    (presets.grasp_cylinder("gripper", "box", "palm"), [1.0], ["Cylinder or Capsule"]),
     (presets.place_box("box", "can", "palm"), [1.0], ["place_box: table"]),
     (presets.place_box("ball", "table", "palm"), [1.0], ["Box or Cylinder"]),
     (presets.retract("gripper"), [1.0], ["retract: times", "[from, to]"]),
+    (presets.retract_push("gripper"), [1.0], ["retract_push: times", "[from, to]"]),
+    (presets.approach_push("gripper"), [1.0], ["approach_push: times"]),
+    (presets.pull("gripper", "box"), [1.0], ["pull: times", "[from, to]"]),
     (presets.freeze_joint(["nut"]), [0.5, 1], ["moving joint 'nut'"]),
     (presets.stop(), [7.0], ["stop: times [7.0] select no slice"]),
 ]

@@ -1,0 +1,1 @@
+"""Logic-geometric programs: plans by rules whose skeletons have a solution."""

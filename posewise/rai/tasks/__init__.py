@@ -1,0 +1,1 @@
+"""Tasks with rai's names: manipulation, skeletons, and planning over skeletons."""
