@@ -17,23 +17,37 @@ def plans(
 ) -> Iterator[Plan]:
     """Yield all plans that reach a goal, the shortest first, without returns.
 
+    Only plans that reach the goal are asked about, each from its beginning on: what
+    does not lead there is never solved for.
+
     Args:
         rules: the rules.
         state: the facts at the beginning.
         goal: literals that hold at the end; a plan ends where they hold.
         max_steps: largest number of decisions.
-        is_open: whether a plan that has just been reached is to be followed; it is
-            asked in the order of the search, before plans that go on from there.
+        is_open: whether the beginning of a plan has a solution; it is asked once.
     """
     decisions = [rule for rule in rules if rule.is_decision]
     others = [rule for rule in rules if not rule.is_decision]
     queue: deque[tuple[Plan, tuple[State, ...]]] = deque([((), (state,))])
+    open_by_plan: dict[Plan, bool] = {}
+
+    def begins_open(plan: Plan) -> bool:
+        for k in range(1, len(plan) + 1):
+            if plan[:k] not in open_by_plan:
+                open_by_plan[plan[:k]] = is_open(plan[:k])
+            if not open_by_plan[plan[:k]]:
+                return False
+        return True
+
     while queue:
         plan, states = queue.popleft()
-        if plan and not is_open(plan):
+        beginnings = (plan[:k] for k in range(1, len(plan) + 1))
+        if not all(open_by_plan.get(beginning, True) for beginning in beginnings):
             continue
         if _holds(goal, states[-1]):
-            yield plan
+            if begins_open(plan):
+                yield plan
             continue
         if len(plan) == max_steps:
             continue

@@ -58,10 +58,8 @@ class ProgramSolution:
     plan: Plan
     skeleton: Skeleton
     waypoints: Solution
-    num_decisions: int
-    """Number of sequences of decisions that were looked at (count)."""
     num_bounds: int
-    """Number of last waypoints that were solved for (count)."""
+    """Number of sequences of decisions whose last waypoint was solved for (count)."""
     num_waypoints: int
     """Number of plans whose waypoints were solved for (count)."""
     seconds: float
@@ -110,17 +108,17 @@ class LogicGeometricProgram:
     ) -> Iterator[ProgramSolution]:
         """Yield plans with waypoints that meet all constraints, the shortest first.
 
-        A sequence of decisions whose last waypoint has no solution is not followed.
+        Of plans that reach the goal by rules, last waypoints are solved for from the
+        first decision on; one without a solution closes all plans that begin so.
 
         Args:
             max_steps: largest number of decisions.
             starts: of each solve.
         """
-        began, num_decisions, num_bounds, num_waypoints = time.perf_counter(), 0, 0, 0
+        began, num_bounds, num_waypoints = time.perf_counter(), 0, 0
 
         def is_open(plan: Plan) -> bool:
-            nonlocal num_decisions, num_bounds
-            num_decisions += 1
+            nonlocal num_bounds
             num_bounds += 1
             return self._solve(self.skeleton(plan).final, starts).feasible
 
@@ -134,7 +132,6 @@ class LogicGeometricProgram:
                     plan,
                     skeleton,
                     waypoints,
-                    num_decisions,
                     num_bounds,
                     num_waypoints,
                     time.perf_counter() - began,
