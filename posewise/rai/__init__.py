@@ -12,6 +12,7 @@ with its own conventions where rai has a defect. Units are rai's. Differences fr
   whether every row is within 1e-3, which is posewise's `feasible`.
 - Views are pages in the browser, and nothing where there is no screen.
 - What is not here says so, and what to use instead; `posewise.rai.coverage` lists it.
+- `Simulation` is by MuJoCo, an extra, where rai has PhysX.
 - `KOMO_ManipulationHelper` goes by rai's sum, too, and warns of what that lets pass.
 """
 
@@ -26,6 +27,8 @@ from .enums import JT as JT
 from .enums import OT as OT
 from .enums import ST as ST
 from .enums import SY as SY
+from .enums import ControlMode as ControlMode
+from .enums import SimulationEngine as SimulationEngine
 from .enums import compiled as compiled
 from .enums import raiPath as raiPath
 from .features import Feature as Feature
@@ -51,6 +54,8 @@ from .tasks.lgp import LGP_TAMP_Abstraction as LGP_TAMP_Abstraction
 from .tasks.lgp import LGP_Tool as LGP_Tool
 from .tasks.lgp import default_LGP_TAMP_Abstraction as default_LGP_TAMP_Abstraction
 from .tasks.manipulation import KOMO_ManipulationHelper as KOMO_ManipulationHelper
+from .tasks.simulation import Simulation as Simulation
+from .tasks.simulation import SimulationState as SimulationState
 from .tasks.skeleton import Skeleton as Skeleton
 from .viewer import ConfigurationViewer as ConfigurationViewer
 

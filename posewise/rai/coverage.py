@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, NoReturn
 import posewise as pw
 
 _STRUCTURE = "worlds are simplified where programs are made, not in the world itself"
-_DYNAMICS = (
-    "there are no dynamics of arms; write the world by `C.C.write_mjcf` and use MuJoCo"
-)
+_DYNAMICS = "use `Simulation`, or write the world by `C.C.write_mjcf` for MuJoCo"
 _INERTIA = "inertias are those of the shapes, or set by `setMass`"
 _SURFACE = "there are no shapes of voxels; make a mesh and use `setMesh`"
 _COLLADA = "use `writeMesh`, `writeURDF` or `posewise.Config.write_usd`"
 _FORCE = "use `posewise.KOMO.add_contact`, whose forces are variables of the problem"
 _TOY = "there are no toy problems; write one with `NLP_Factory`"
-_ROBOT = "it drives rai's robots and simulator; use `posewise.Twin` and a controller"
+_ROBOT = (
+    "it drives rai's robots and simulator; use `Simulation`, and a robot's own driver"
+)
 _PHYSX = "it is PhysX; write the world by `C.C.write_mjcf` and use MuJoCo"
+_ATTACH = "use `Config.attach` or `Config.delFrame`, and make a new `Simulation`"
 _CONSTANT = "it is an argument of `BotOp`"
 _WINDOW = "it is about rai's own window"
 _OPTIONS = "pass options to `NLP_Solver.setOptions`"
@@ -27,7 +28,6 @@ ABSENT = {
     "ArgWord": _CONSTANT,
     "BotOp": _ROBOT,
     "CameraViewSensor": "`CameraView.setCamera` returns its own camera",
-    "ControlMode": _PHYSX,
     "DataGen": _PHYSX,
     "ImageViewer": "show images by matplotlib",
     "KOMO_Objective": "objectives are `posewise.Objective`",
@@ -36,9 +36,6 @@ ABSENT = {
     "OptBench_Skeleton_Pick": _TOY,
     "OptBench_Skeleton_StackAndBalance": _TOY,
     "OptBenchmark_InvKin_Endeff": _TOY,
-    "Simulation": _PHYSX,
-    "SimulationEngine": _PHYSX,
-    "SimulationState": _PHYSX,
     "StepObservation": _ROBOT,
     "algo": "it is rai's test code",
     "calib": "posewise has no calibration; use OpenCV",
@@ -67,6 +64,8 @@ ABSENT = {
     "ConfigurationViewer.setQuad": _WINDOW,
     "CameraView.computeSegmentationID": "images have colors and depths only",
     "CameraView.computeSegmentationImage": "images have colors and depths only",
+    "Simulation.attach": _ATTACH,
+    "Simulation.detach": _ATTACH,
     "Frame.computeCompoundInertia": _INERTIA,
     "Frame.convertDecomposedShapeToChildFrames": (
         "meshes in convex parts are one shape; use `posewise.Mesh(file, mode='parts')`"
@@ -101,12 +100,14 @@ DIFFERS = {
     "OptMethod": "every method stands for the one solver of a problem",
     "RRT_PathFinder": "paths are certified between configurations, too; no options",
     "SY": "has the modes that posewise has",
+    "Simulation": "by MuJoCo (extra `mujoco`); bodies do not bounce",
+    "SimulationEngine": "`physx` and `bullet` are MuJoCo",
     "SolverReturn": "also has `every_row_holds` and posewise's `solution`",
     "compiled": "names posewise",
     "clear_params": "is `params_clear`",
     "get_params": "is `params_get`",
     "set_params": "is `params_add`",
-    "params_add": "only `noInteractivity` has an effect",
+    "params_add": "`noInteractivity`, `physx/motorKp`, `physx/motorKd` have effects",
     "version": "of posewise",
     "Config.addFrame": "a name in use is an error",
     "Config.animate": "plays in the browser, and at once",
@@ -136,6 +137,9 @@ DIFFERS = {
     "NLP_Solver.reportLagrangeGradients": "by multipliers that balance the costs",
     "NLP_Solver.setOptions": "other options than seven only warn",
     "NLP_Solver.setTracing": "Python functions are always traced, KOMO never",
+    "Simulation.moveGripper": "at the speed it is told",
+    "Simulation.setSimulateDepthNoise": "depths have no noise",
+    "Simulation.step": "in steps of 2 ms; no accelerations",
     "Quaternion.applyOnPointArray": "changes the points; in rai it does not",
 }
 """Sentences on names that are here, but differ."""

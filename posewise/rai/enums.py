@@ -57,6 +57,12 @@ SY = _make_enum(
 )
 """Symbols of `Skeleton`; `KOMO.addModeSwitch` takes those of modes."""
 
+SimulationEngine = _make_enum("SimulationEngine", "physx bullet kinematic")
+"""Engines of `Simulation`."""
+
+ControlMode = _make_enum("ControlMode", "none position velocity acceleration spline")
+"""Meanings of what `Simulation.step` is given."""
+
 
 def raiPath(path: str) -> str:
     """Return the path of a file of rai's robot models in the installed `robotic` wheel.

@@ -9,9 +9,8 @@ import numpy as np
 
 import posewise as pw
 from posewise.features.typing import Order, ScaleLike, TargetLike
-from posewise.objectives.problem.spec import initial_paths, mode_sequence
 from posewise.objectives.terms.typing import ModeKind, Times
-from posewise.robots.typing import Frames, MatrixLike, VectorLike
+from posewise.robots.typing import Frames
 from posewise.robots.world.kinematics_builder import topological_order
 
 from .config import Config
@@ -20,7 +19,7 @@ from .differences import unmoved_frames, world_differences
 from .enums import JT, OT, raise_unsupported
 from .features import make_feature
 from .frame import Frame
-from .komo_report import KomoReport
+from .komo_starts import KomoStarts
 from .nlp_problem import KomoNLP, SharedProblem
 
 _MODES: dict[str, ModeKind] = {
@@ -31,7 +30,7 @@ _MODES: dict[str, ModeKind] = {
 """rai's modes, and the equivalent modes of `posewise.KOMO.add_mode_switch`."""
 
 
-class KOMO(KomoReport, Absent):
+class KOMO(KomoStarts, Absent):
     """Path problem over copies of a configuration, in its state at construction.
 
     Args:
@@ -53,7 +52,6 @@ class KOMO(KomoReport, Absent):
     ) -> None:
         self._timing = (phases, slicesPerPhase, kOrder, 1.0)
         self._world = None if config is None else _world_of(config)
-        self._num_random_paths = 0
         super().__init__()
         self._reset_problem()
 
@@ -244,51 +242,6 @@ class KOMO(KomoReport, Absent):
                 pw.ProblemWarning,
                 stacklevel=2,
             )
-
-    def initWithConstant(self, q: VectorLike) -> None:
-        """Start the next solve from one configuration (n,) for all slices."""
-        self.state.initialize(np.ravel(q))
-
-    def initWithPath(self, q: MatrixLike) -> None:
-        """Start the next solve from a path (T, n)."""
-        self.state.initialize(q)
-
-    def initWithWaypoints(
-        self,
-        waypoints: MatrixLike,
-        waypointSlicesPerPhase: int = 1,
-        interpolate: bool = False,
-        qHomeInterpolate: float = 0.0,
-        verbose: int = -1,
-    ) -> np.ndarray:
-        """Start the next solve from a path that comes to rest at each waypoint.
-
-        Args:
-            waypoints: configurations (n,), the last one of each phase at its end.
-            waypointSlicesPerPhase: number of waypoints in each phase.
-            interpolate: ignored, because the path is always interpolated.
-            qHomeInterpolate: ignored.
-            verbose: ignored.
-
-        Returns:
-            The slices of the waypoints.
-        """
-        count = waypointSlicesPerPhase
-        self.komo.initialize_waypoints(np.asarray(waypoints)[count - 1 :: count])
-        self.state.solution = None
-        slices = self.komo.slices_per_phase
-        return np.arange(len(waypoints)) * slices // count + slices // count - 1
-
-    def initOrg(self) -> None:
-        """Start the next solve from the configuration's state."""
-        self.state.initialize(self.komo.config.q)
-
-    def initRandom(self, verbose: int = 0) -> None:
-        """Start the next solve from a random path; equal calls give equal paths."""
-        self._num_random_paths += 1
-        spec = self.komo.spec
-        paths = initial_paths(spec, self._num_random_paths, 2)
-        self.state.initialize(mode_sequence(spec).path_to_base(paths[1]))
 
     def nlp(self) -> KomoNLP:
         """Return the problem for `NLP_Solver`."""

@@ -10,7 +10,11 @@ _PARAMETERS: dict[str, Any] = {}
 
 
 def params_add(params: dict[str, Any]) -> None:
-    """Add parameters, of which only `noInteractivity` has an effect: no view opens."""
+    """Add parameters.
+
+    With `noInteractivity` no view opens; `physx/motorKp` and `physx/motorKd` drive the
+    joints of simulations. Others have no effect.
+    """
     _PARAMETERS.update(params)
 
 

@@ -109,8 +109,8 @@ def test_keywords_are_robotics():
 
 def test_what_is_not_here_says_what_to_use():
     C = ry.Config()
-    with pytest.raises(pw.FeatureError, match="MuJoCo"):
-        ry.Simulation  # noqa: B018
+    with pytest.raises(pw.FeatureError, match="`Simulation`"):
+        ry.BotOp  # noqa: B018
     with pytest.raises(pw.FeatureError, match="KOMO.getFrameState"):
         C.setJointStateSlice([0.0], 1)
     with pytest.raises(pw.FeatureError, match="Gauss-Newton"):
