@@ -24,6 +24,7 @@ from ..geometry.frame_groups import FrameGroup
 from ..margins import RAY_CLEARANCE, STRICT_MARGIN
 from ..smooth_extrema import largest, mellowmin_within, smoothstep
 from .object_features import GroupRows, RowFunction, shape_positions
+from .part_faces import face_arrays, seen_faces
 from .parts import PartTypes, bounded_parts, count_parts, part_extents
 from .target_rays import (
     apply_inverse,
@@ -68,10 +69,11 @@ def visible_rows(camera: Camera, error: float) -> GroupRows:
 
 
 def out_of_view_rows(camera: Camera, error: float) -> GroupRows:
-    """Return rows at most 0 only where each part is outside of the view frustum.
+    """Return rows at most 0 only where no part has surfaces in the view frustum.
 
-    Each part must be beyond one of the six sides of the frustum. The groups are the
-    object and the camera's frame.
+    Each part must be beyond one of the six sides of the frustum, or each of its faces
+    must be so or look away from the camera. The groups are the object and the camera's
+    frame.
 
     Args:
         camera: the camera of that frame.
@@ -96,6 +98,7 @@ def out_of_view_rows(camera: Camera, error: float) -> GroupRows:
         parts, arrays = bounded_parts(frames, positions, "part")
         arrays |= _camera_arrays(camera, a) | {"error": np.array(float(error))}
         arrays |= {"sides": normals, "beyond": offsets}
+        arrays |= face_arrays(frames, count_parts(parts, arrays))
         return RowFunction(_out_of_view(parts), arrays, count_parts(parts, arrays))
 
     return build
@@ -236,12 +239,44 @@ def _segments(start: jax.Array, end: jax.Array, eye: jax.Array) -> Any:
 @lru_cache(maxsize=256)
 def _out_of_view(parts: PartTypes) -> Callable[..., Any]:
     def out_of_view(R: Any, p: Any, **arrays: Any) -> Any:
-        # Sound: a convex part beyond a side of the frustum has no point in it; the
-        # mellowmin over sides is at least the minimum.
+        # Sound: a convex part beyond a side of the frustum has no point in it, no ray
+        # passes between columns of pixels, and rays enter a part through its faces;
+        # the mellowmin is at least the minimum.
         eye = arrays["eye"]
         axes = arrays["sides"] @ gather_rows(R, eye)[0].T
         low, _ = part_extents(parts, R, p, axes, arrays)
-        beyond = low - axes @ gather_rows(p, eye)[0]
-        return mellowmin_within((arrays["beyond"] - beyond).T, arrays["error"])
+        origin, at = gather_rows(p, eye)[0], arrays[f"{parts.prefix}at"]
+        beyond = (arrays["beyond"] - (low - axes @ origin)).T
+        seen = seen_faces(R, p, origin, at, axes, arrays)
+        gaps = _between_pixels(parts, R, p, arrays)
+        ways = jnp.concatenate([beyond, seen[None], gaps])
+        return mellowmin_within(ways, arrays["error"])
 
     return out_of_view
+
+
+def _between_pixels(
+    parts: PartTypes, R: jax.Array, p: jax.Array, arrays: TracedArrays
+) -> Float[jax.Array, "2 n"]:
+    """Return values at most 0 only where parts are between columns, or rows, of pixels.
+
+    Rays through the pixels of a column, or of a row, are in a plane.
+    """
+    eye, pitch = arrays["eye"], arrays["pitch"]
+    R_eye, origin = gather_rows(R, eye)[0], gather_rows(p, eye)[0]
+    low, high = part_extents(parts, R, p, R_eye.T, arrays)
+    middle = (low + high) / 2 - origin @ R_eye
+    border = arrays["edges"] - pitch / 2
+    aim = middle[:, 1:] / jnp.maximum(middle[:, :1], arrays["near"])
+    last = jnp.round(2 * border / pitch) - 1
+    before = jnp.clip(jnp.floor((aim + border) / pitch), 0, last) * pitch - border
+    # Normals of the planes before and behind, towards the gap, in y and z.
+    slopes = jax.lax.stop_gradient(jnp.stack([-before, before + pitch], 1))
+    across = np.array([[[1.0, 0], [0, 1]], [[-1, 0], [0, -1]]])
+    across = np.broadcast_to(across, (len(slopes), 2, 2, 2))
+    normals = jnp.concatenate([slopes[..., None], across], -1)
+    normals = normals / jnp.linalg.norm(normals, axis=-1, keepdims=True)
+    axes = normals.reshape(-1, 4, 3) @ R_eye.T
+    low, _ = part_extents(parts, R, p, axes, arrays)
+    beside = (STRICT_MARGIN + axes @ origin - low).reshape(-1, 2, 2)
+    return jnp.maximum(beside[:, 0], beside[:, 1]).T
