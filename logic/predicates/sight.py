@@ -46,8 +46,9 @@ class InFoVOfAgent(SemanticPredicate):
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
         """Return a row of some pixels near points of a, one of which must show it.
 
-        The relaxed negation demands that all parts are outside of the view frustum; an
-        object that is in view but hidden does not satisfy it.
+        The relaxed negation demands that each part is outside of the view frustum,
+        between pixels, or around the camera; an object that is in view but hidden does
+        not satisfy it.
         """
         C = C.visible_copy()
         camera, a = agent_camera(C, self.agent), require_shapes(find_object(C, self.a))

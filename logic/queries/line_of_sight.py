@@ -1,14 +1,18 @@
-"""Lines of sight: rows for an object that is fully in view, with nothing in between.
+"""Lines of sight: rows for an object in view, with nothing in between.
 
 All lines of sight to a convex part are in the convex hull of the camera's origin and
 the part. If no other part intersects that hull, each ray that hits the part hits it
 first. The hull is that of a box around the part, so that rows are distances of
-polytopes, which have a slope at any depth of penetration.
+polytopes, which have a slope at any depth of penetration. Then every pixel that would
+show the object alone shows it, and only that there is one is a row more: for one of the
+object's `sight_targets`, the ray towards it passes through the middle of a ball in the
+object whose image is larger than a pixel.
 
 What supports an object touches its hull, however. So of an object that is one convex
-part, only the copy K', shrunk by s about the centre c of its box, must be unhidden. In
-the image, which is convex, K' covers the part's image A shrunk about the image of c by
-at least l = s d / (s d + (1 - s) d_c), with the least depth d and the depth d_c of c.
+part, only the copy K', shrunk by s about the centre c of its box, must be unhidden. Let
+A be what the image shows of the part, which is convex. If the image of c is in it, K'
+covers A shrunk about that point by at least l = s d / (s d + (1 - s) d_c), with the
+least depth d of the part and the depth d_c of c.
 The number N of pixels of a convex image of area A and perimeter P (pixels) satisfies
 
     A - P/2 <= N <= A + P/2 + 1
@@ -18,8 +22,9 @@ that contains a disc of radius r. So at least the fraction
 
     (l² - l/r) / (1 + 1/r + 1/(π r²))
 
-of all pixels shows it. If this allows no s < 1, nothing is shrunk. That any pixel shows
-an object requires r >= 1, which is a row too: the image of a ball inside of it.
+of all pixels shows it. If this allows no s < 1, nothing is shrunk; nor where the disc
+leaves the image, or the part the depths between the near plane and the far one, or d is
+less than a share of d_c.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,7 +40,7 @@ from posewise import collision
 from posewise.features import Feature
 from posewise.features.parts import PartKinds, all_parts, gather_rows, posed_parts
 from posewise.features.safe_math import amax, amin, norm
-from posewise.features.symbol import Arrays, TracedArrays
+from posewise.features.symbol import TracedArrays
 from posewise.robots.annotations.agents import Camera
 from posewise.robots.config import Config
 from posewise.robots.contact.bodies import frame_bodies
@@ -47,9 +52,16 @@ from posewise.robots.world.frame import Frame
 
 from ..errors import PredicateError
 from ..geometry.frame_groups import FrameGroup, has_collision_shape
-from ..margins import STRICT_MARGIN
+from ..margins import RAY_CLEARANCE, STRICT_MARGIN
 from ..relaxed.object_features import ObjectPair, PairRows, RowFunction
 from ..relaxed.parts import count_parts
+from ..relaxed.target_rays import (
+    apply_inverse,
+    hit_before_near,
+    target_arrays,
+    target_hits,
+)
+from ..smooth_extrema import largest, mellowmin_within
 from .pixel_visibility import (
     RASTER_PIXELS,
     box_corners,
@@ -58,9 +70,17 @@ from .pixel_visibility import (
 )
 from .sight_cone_clearance import sight_clearances
 
+VIEW_ERROR = 5e-4
+"""Bound on how far the row of the view may be above the largest demand on the best
+target [m]; with a larger one the row is smoother, and tells less."""
 MIN_DEPTH_RATIO = 0.75
-"""Least depth of a part, as a fraction of the depth of its middle [1]; rows are
-violated below it, and a larger one makes their bound tighter."""
+"""Least depth of a part, as a fraction of the depth of its middle [1]; below it all of
+the part must be unhidden, and a larger one makes the bound tighter."""
+SHORTEST = 1e-9
+"""Least depth by which images are divided [m]."""
+SHRINK_BLEND = 0.05
+"""Distance from the limits of shrinking over which most of it sets in [m]; with a
+shorter one rows are steeper there, and do not draw from far beyond."""
 
 
 def visibility_feature(
@@ -68,9 +88,8 @@ def visibility_feature(
 ) -> Feature:
     """Return rows at most 0 only where a fraction of an object is visible.
 
-    Rows: for each frame with shapes the six sides of the view frustum and the least
-    depth; that the object is thick enough to be hit; then clearances of the lines of
-    sight from all other parts [m].
+    Rows: that a pixel would show the object; then, for each of its frames with shapes,
+    clearances of the lines of sight from all other parts [m].
 
     Args:
         C: the world.
@@ -79,14 +98,13 @@ def visibility_feature(
         threshold: the fraction; see `Visible`.
 
     Raises:
-        PredicateError: for a plane.
+        PredicateError: for a plane, and an object that is too thin.
         ConfigError: for unknown names, and an object that no ray can hit.
     """
     C = C.visible_copy()
     target, view = find_visible_object(C, name), find_camera(C, camera)
-    shrink = _shrink_factor(target, view, threshold)
     frames = [i for i in range(len(C.frames)) if has_collision_shape(C, i)]
-    return _sight_pair(C, target, view, frames).feature(_sight_rows(view, shrink))
+    return _sight_pair(C, target, view, frames).feature(_sight_rows(view, threshold))
 
 
 def unoccluded_feature(
@@ -124,8 +142,8 @@ def _encloses_camera(C: Config, frame: int, eye: int) -> bool:
     return bool(((enter < 0) & (leave > 0)).all())
 
 
-def _sight_rows(camera: Camera | None, shrink: float) -> PairRows:
-    """Return clearances of the lines of sight, after the sides of a camera's view."""
+def _sight_rows(camera: Camera | None, threshold: float) -> PairRows:
+    """Return clearances of the lines of sight, after a row of a camera's view."""
 
     def build(pair: ObjectPair) -> RowFunction:
         pair = pair.with_visible_shapes()
@@ -141,22 +159,23 @@ def _sight_rows(camera: Camera | None, shrink: float) -> PairRows:
         parts, arrays = all_parts(frames, others, "b")
         arrays |= {
             "corners": corners,
-            "shrink": np.array(shrink),
             "of_a": np.array(positions),
             "eye": np.array([eye]),
         }
-        view_rows = 0
         if camera is not None:
-            balls = [_inner_ball(frame) for frame in frames_a]
-            thickest = int(np.argmax([radius for _, radius in balls]))
-            arrays |= _frustum_arrays(camera) | {
-                "thickest": np.array([thickest]),
-                "ball": balls[thickest][0],
-                "radius": np.array(balls[thickest][1]),
-                "pixel": np.array((1 + _max_slope(camera)) / RASTER_PIXELS),
+            shrink, radius = _shrink_factor(pair.a, camera, threshold)
+            targets = target_arrays(pair.a, positions)
+            arrays |= targets | {
+                # of a ball around any point, inside of the ellipsoid of a target
+                "scale": targets["semi_axes"].min(1),
+                "edges": _image_edges(camera),
+                "near": np.array(camera.near),
+                "far": np.array(camera.far),
+                "shrink": np.array(shrink),
+                "radius": np.array(radius),
+                "error": np.array(VIEW_ERROR),
             }
-            view_rows = 7 * len(positions) + 1
-        dim = view_rows + len(positions) * count_parts(parts, arrays)
+        dim = (camera is not None) + len(positions) * count_parts(parts, arrays)
         return RowFunction(_sight_function(parts, camera is not None), arrays, dim)
 
     return build
@@ -173,45 +192,40 @@ def _bounding_box(frame: Frame) -> tuple[np.ndarray, np.ndarray]:
     return low.min(0), high.max(0)
 
 
-def _frustum_arrays(camera: Camera) -> Arrays:
-    """Return outward normals of the four sides in the camera's frame; near and far."""
+def _image_edges(camera: Camera) -> Float[np.ndarray, "2"]:
+    """Return half of the width and of the height of the image at unit depth [1]."""
     high = np.tan(camera.vertical_fov / 2)
-    wide = high * camera.width / camera.height
-    normals = np.array([[-wide, 1, 0], [-wide, -1, 0], [-high, 0, 1], [-high, 0, -1]])
-    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
-    return {"normals": normals, "depths": np.array([camera.near, camera.far])}
+    return np.array([high * camera.width / camera.height, high])
 
 
-def _shrink_factor(target: FrameGroup, camera: Camera, threshold: float) -> float:
-    """Return how much of a single convex part must be unhidden; 1 for other objects."""
+def _shrink_factor(
+    target: FrameGroup, camera: Camera, threshold: float
+) -> tuple[float, float]:
+    """Return how much of a single convex part must be unhidden; 1 for other objects.
+
+    Returns:
+        The factor, and the radius of a ball in the part about the centre of its box
+        [m], of which the image must show all.
+    """
     frames = [target.C.frames[i] for i in target.collision_frames]
     if len(frames) != 1 or sum(len(g) for g in frame_bodies(frames[0])) != 1:
-        return 1.0
+        return 1.0, 0.0
     low, high = _bounding_box(frames[0])
     centre, radius = _inner_ball(frames[0])
     radius -= float(np.linalg.norm(centre - (low + high) / 2))
     if radius <= 0 or threshold <= 0:
-        return 1.0
+        return 1.0, 0.0
     # The raster is as wide as the image of the object, so that r is at least this.
     diameter = np.linalg.norm(high - low)
-    width = (1 + _max_slope(camera)) * diameter
+    width = (1 + _image_edges(camera).max()) * diameter
     r = MIN_DEPTH_RATIO * radius * RASTER_PIXELS / width
     # Solve (l² - l/r) / (1 + 1/r + 1/(π r²)) = threshold for l, then for s.
     area = threshold * (1 + 1 / r + 1 / (np.pi * r**2))
     linear = (1 / r + np.sqrt(1 / r**2 + 4 * area)) / 2
     if linear >= 1:
-        return 1.0
+        return 1.0, 0.0
     odds = linear / (1 - linear) / MIN_DEPTH_RATIO
-    return float(odds / (1 + odds))
-
-
-def _max_slope(camera: Camera) -> float:
-    """Return the slope of the flattest line of sight.
-
-    The image of an object is no wider than its diameter times 1 + slope, divided by its
-    least depth.
-    """
-    return float(np.tan(camera.vertical_fov / 2) * max(1, camera.width / camera.height))
+    return float(odds / (1 + odds)), radius
 
 
 def _inner_ball(frame: Frame) -> tuple[Float[np.ndarray, "3"], float]:
@@ -232,7 +246,7 @@ def _inner_ball(frame: Frame) -> tuple[Float[np.ndarray, "3"], float]:
 
 
 @lru_cache(maxsize=256)
-def _sight_function(parts: PartKinds, frustum: bool) -> Callable[..., Any]:
+def _sight_function(parts: PartKinds, in_view: bool) -> Callable[..., Any]:
     def sight(R: Any, p: Any, **arrays: Any) -> Any:
         # Sound: the hull contains all lines of sight to the (shrunk) box, so that a
         # part that is clear of the hull hides nothing.
@@ -240,17 +254,13 @@ def _sight_function(parts: PartKinds, frustum: bool) -> Callable[..., Any]:
         R_a, p_a = (gather_rows(x, arrays["of_a"]) for x in (R, p))
         corners = arrays["corners"]
         around = jnp.einsum("fij,fkj->fki", R_a, corners) + p_a[:, None] - eye
-        middle = jnp.mean(around, 1, keepdims=True)
         rows = []
-        if frustum:
-            inside, thickest = around @ R_eye, arrays["thickest"]
-            ball = gather_rows(R_a, thickest)[0] @ arrays["ball"]
-            ball = ball + gather_rows(p_a, thickest)[0]
-            depth = (ball - eye) @ R_eye[:, 0]
-            rows.append(_out_of_view(inside, arrays).ravel())
-            rows.append(_too_thin(inside, depth, arrays)[None])
-        shrunk = middle + arrays["shrink"] * (around - middle)
-        hull = jnp.concatenate([jnp.zeros_like(middle), shrunk], 1)
+        if in_view:
+            boxes, middle = around @ R_eye, jnp.mean(around, 1, keepdims=True)
+            rows.append(_out_of_view(boxes, R, p, arrays)[None])
+            around = middle + _shrinkage(boxes, arrays) * (around - middle)
+        origin = jnp.zeros_like(around[:, :1])
+        hull = jnp.concatenate([origin, around], 1)
         edges, bodies = R_a.swapaxes(1, 2), posed_parts(parts, R, p, arrays)
         for body in bodies:
             relative = body._replace(p=body.p - eye)
@@ -261,32 +271,63 @@ def _sight_function(parts: PartKinds, frustum: bool) -> Callable[..., Any]:
     return sight
 
 
-def _out_of_view(
+def _shrinkage(
     corners: Float[jax.Array, "f 8 3"], arrays: TracedArrays
-) -> Float[jax.Array, "f 7"]:
-    """Return how far boxes in the camera's frame are beyond each side of the view [m].
-
-    The last of the seven values is positive for boxes that are nearer to the camera
-    than `MIN_DEPTH_RATIO` allows.
-    """
-    sides = amax(corners @ arrays["normals"].T, 1)
-    depth = corners[:, :, 0]
-    near, far = arrays["depths"]
-    nearest = amin(depth)
-    limits = [
-        near - nearest,
-        amax(depth) - far,
-        MIN_DEPTH_RATIO * jnp.mean(depth, 1) - nearest,
-    ]
-    return jnp.concatenate([sides, jnp.stack(limits, -1)], 1)
-
-
-def _too_thin(
-    corners: Float[jax.Array, "f 8 3"], depth: Any, arrays: TracedArrays
 ) -> Float[jax.Array, ""]:
-    """Return a value at most 0 only where the ball's image is two pixels wide [m]."""
-    nearest = amin(corners[:, :, 0].reshape(-1))
+    """Return how much must be unhidden: at least all beyond the limits."""
+    middle, depth = jnp.mean(corners.reshape(-1, 3), 0), corners[:, :, 0].reshape(-1)
+    nearest, edges = amin(depth), middle[0] * arrays["edges"]
+    limits = [
+        nearest - MIN_DEPTH_RATIO * middle[0],
+        nearest - arrays["near"],
+        arrays["far"] - amax(depth),
+        amin(edges - jnp.abs(middle[1:])) - arrays["radius"],
+    ]
+    # Shrinking less than allowed is sound, and so is demanding more than all beyond the
+    # limits: so what stands on the floor is drawn into the middle of the image.
+    within = amin(jnp.stack(limits)) / SHRINK_BLEND
+    return 1 - within / jnp.sqrt(1 + within**2) * (1 - arrays["shrink"])
+
+
+def _out_of_view(
+    corners: Float[jax.Array, "f 8 3"], R: Any, p: Any, arrays: TracedArrays
+) -> Float[jax.Array, ""]:
+    """Return a value at most 0 only where a pixel would show the object [m].
+
+    Args:
+        corners: of its boxes, in the camera's frame.
+        R: orientations of all frames.
+        p: origins of all frames.
+        arrays: those of the rows.
+    """
+    eye, at = arrays["eye"], arrays["at"]
+    R_eye, p_eye = gather_rows(R, eye)[0], gather_rows(p, eye)[0]
+    R_at, p_at = gather_rows(R, at), gather_rows(p, at)
+    turn = jnp.swapaxes(R_at, -1, -2) @ R_eye
+    origin = apply_inverse(R_at, p_eye - p_at)
+    point = apply_inverse(turn, jnp.asarray(arrays["point"]) - origin)
+    # The raster spans the image of the object's bounds, if all of them are before the
+    # camera, within the camera's image. The image of an object is no wider than its
+    # diameter times 1 + slope, divided by its least depth.
+    near, image = arrays["near"], jnp.asarray(arrays["edges"])
     middles = jnp.mean(corners, 1)
-    reach = norm(middles - middles[0]) + norm(corners[:, 0] - middles)
-    diameter = 2 * amax(reach)
-    return arrays["pixel"] * depth - arrays["radius"] * nearest / diameter
+    diameter = 2 * amax(norm(middles - middles[0]) + norm(corners[:, 0] - middles))
+    nearest = amin(corners[:, :, 0].reshape(-1))
+    wide = (1 + amax(image)) * diameter / jnp.maximum(nearest, SHORTEST)
+    wide = jnp.minimum(wide, 2 * image)
+    # Some pixel is no farther than half a step from a point of the raster in y and z,
+    # so that its ray hits what a ball of that size is in at the depth of the ball.
+    aim = point[:, 1:] / jnp.maximum(point[:, :1], near)
+    aim = jnp.clip(aim, -image, image)
+    spread = norm(wide) / (2 * RASTER_PIXELS)
+    ray = jnp.concatenate([jnp.ones_like(aim[:, :1]), aim], 1)
+    missed, depth, _ = target_hits(ray[:, None], turn, origin, arrays)
+    demands = [
+        missed + spread * jnp.maximum(depth, near),
+        near + RAY_CLEARANCE - depth,
+        depth - arrays["far"],
+        hit_before_near(ray, spread, turn, origin, arrays),
+    ]
+    # Sound: one target that meets all demands is enough, and the mellowmin is at least
+    # the minimum over targets of the largest demand.
+    return mellowmin_within(largest(jnp.stack(demands)), arrays["error"])

@@ -9,7 +9,7 @@ from posewise.robots.validation import number
 from ..errors import PredicateError
 from ..formulas.predicate import Predicate
 from ..relaxed.constraint_terms import ConstraintTerm, Inequality
-from .line_of_sight import visibility_feature
+from .line_of_sight import VIEW_ERROR, visibility_feature
 from .pixel_visibility import PixelCounts, count_pixels
 from .query_arguments import check_names, with_camera
 
@@ -86,14 +86,15 @@ class Visible(Predicate):
         return counts.visible > 0 and counts.visible_fraction >= self.threshold
 
     def relaxed(self, C: Config, truth: bool = True) -> ConstraintTerm:
-        """Return rows of the object being fully in view, with nothing in between.
+        """Return rows of the object being in view, with nothing in between.
 
         See `line_of_sight`.
         """
         if self.legacy or not truth:
             return super().relaxed(C, truth)
         return Inequality(
-            visibility_feature(C, self.object, self.camera, self.threshold)
+            visibility_feature(C, self.object, self.camera, self.threshold),
+            error=VIEW_ERROR,
         )
 
 

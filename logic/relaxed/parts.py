@@ -88,17 +88,21 @@ def part_extents(
     parts: PartTypes,
     R: Float[jax.Array, "m 3 3"],
     p: Float[jax.Array, "m 3"],
-    axes: Float[jax.Array, "n 3"],
+    axes: Float[jax.Array, "*parts n 3"],
     arrays: TracedArrays,
 ) -> tuple[Float[jax.Array, "parts n"], Float[jax.Array, "parts n"]]:
-    """Return lowest and highest coordinate of each part along axes of the world [m]."""
+    """Return lowest and highest coordinate of each part along axes of the world [m].
+
+    The axes are the same for all parts, or have another axis for parts.
+    """
     group = with_prefix(arrays, parts.prefix)
     R_part, centre = part_poses(R, p, group)
-    middle = jnp.einsum("nj,aj->an", centre, axes)
+    axes = jnp.broadcast_to(axes, (len(centre), *axes.shape[-2:]))
+    middle = jnp.einsum("nj,naj->an", centre, axes)
     core = collision.BoxPlusEllipsoid(group["half"], group["radii"])
     # The extent along d is the support function h(d) = max over x of d·x; those of the
     # summands of a Minkowski sum add up.
-    d = vector_components(jnp.einsum("nij,ai->naj", R_part, axes))
+    d = vector_components(jnp.einsum("nij,nai->naj", R_part, axes))
     symmetric = support_function(core, d) + group["radius"]
     ends = []
     for sign in (-1.0, 1.0):

@@ -20,16 +20,20 @@ from posewise.features.parts import PartKinds, all_parts, gather_rows, posed_par
 from posewise.features.symbol import Arrays, TracedArrays
 from posewise.robots.annotations.agents import Camera
 
-from ..errors import PredicateError
 from ..geometry.frame_groups import FrameGroup
 from ..margins import RAY_CLEARANCE, STRICT_MARGIN
-from ..smooth_extrema import largest, mellowmin_within, smallest, smoothstep
+from ..smooth_extrema import largest, mellowmin_within, smoothstep
 from .object_features import GroupRows, RowFunction, shape_positions
+from .part_faces import face_arrays, seen_faces
 from .parts import PartTypes, bounded_parts, count_parts, part_extents
-from .sight_targets import sight_targets
+from .target_rays import (
+    apply_inverse,
+    hit_before_near,
+    norm,
+    target_arrays,
+    target_hits,
+)
 
-NORM_EPSILON = 1e-12
-"""Added to squared norms, so that their square roots have a derivative at 0 [m²]."""
 BLEND_DISTANCE = 0.4
 """Distance from a pixel beyond which the next one begins to count, in pixels [1]."""
 
@@ -51,22 +55,13 @@ def visible_rows(camera: Camera, error: float) -> GroupRows:
     def build(groups: tuple[FrameGroup, ...]) -> RowFunction:
         a, _, others = groups
         positions = shape_positions(a, 0)
-        frames_a = [a.C.frames[a.frames[i]] for i in positions]
-        owned_targets = sight_targets(frames_a)
-        if owned_targets is None:
-            raise PredicateError(
-                f"{a.name!r} has no part thick enough to be seen for sure; give it a"
-                " shape of more than 0.2 mm in each direction that is no plane."
-            )
-        owner, targets = owned_targets
         first = len(a.frames) + 1
         other_parts, arrays = all_parts(
             [others.C.frames[i] for i in others.frames],
             range(first, first + len(others.frames)),
             "other",
         )
-        arrays |= targets._asdict() | {"at": np.array(positions)[owner]}
-        arrays["scale"] = np.median(targets.semi_axes, 1)
+        arrays |= target_arrays(a, positions)
         arrays |= _camera_arrays(camera, a) | {"error": np.array(float(error))}
         return RowFunction(_visible(other_parts), arrays, 1)
 
@@ -74,10 +69,11 @@ def visible_rows(camera: Camera, error: float) -> GroupRows:
 
 
 def out_of_view_rows(camera: Camera, error: float) -> GroupRows:
-    """Return rows at most 0 only where each part is outside of the view frustum.
+    """Return rows at most 0 only where no part has surfaces in the view frustum.
 
-    Each part must be beyond one of the six sides of the frustum. The groups are the
-    object and the camera's frame.
+    Each part must be beyond one of the six sides of the frustum, or each of its faces
+    must be so or look away from the camera. The groups are the object and the camera's
+    frame.
 
     Args:
         camera: the camera of that frame.
@@ -102,6 +98,7 @@ def out_of_view_rows(camera: Camera, error: float) -> GroupRows:
         parts, arrays = bounded_parts(frames, positions, "part")
         arrays |= _camera_arrays(camera, a) | {"error": np.array(float(error))}
         arrays |= {"sides": normals, "beyond": offsets}
+        arrays |= face_arrays(frames, count_parts(parts, arrays))
         return RowFunction(_out_of_view(parts), arrays, count_parts(parts, arrays))
 
     return build
@@ -119,10 +116,6 @@ def _camera_arrays(camera: Camera, a: FrameGroup) -> Arrays:
     }
 
 
-def _norm(x: Float[jax.Array, "*n d"]) -> Float[jax.Array, "*n"]:
-    return jnp.sqrt(jnp.sum(x * x, -1) + NORM_EPSILON)
-
-
 @lru_cache(maxsize=256)
 def _visible(others: PartKinds) -> Callable[..., Any]:
     def visible(R: Any, p: Any, **arrays: Any) -> Any:
@@ -131,20 +124,20 @@ def _visible(others: PartKinds) -> Callable[..., Any]:
         R_at, p_at = gather_rows(R, arrays["at"]), gather_rows(p, arrays["at"])
         # The camera as each target's frame sees it.
         turn = jnp.swapaxes(R_at, -1, -2) @ R_eye
-        origin = _apply_inverse(R_at, p_eye - p_at)
+        origin = apply_inverse(R_at, p_eye - p_at)
         # Soundness needs one target with all demands at most 0: the ray of a pixel
         # hits its part beyond the near plane and before the far plane; the part is not
         # hit before the near plane; and no other part hides it.
-        sight = _nearest_pixel(_apply_inverse(turn, arrays["point"] - origin), arrays)
-        missed, first, last = _hits(sight, turn, origin, arrays)
+        sight = _nearest_pixel(apply_inverse(turn, arrays["point"] - origin), arrays)
+        missed, first, last = target_hits(_near_rays(sight), turn, origin, arrays)
         near = arrays["near"]
         start, end = near * sight.ray, jnp.maximum(last, near)[:, None] * sight.ray
-        spread = _norm(sight.offset)
+        spread = norm(sight.offset)
         demands = [
             missed[:, None],
             near + RAY_CLEARANCE - first[:, None],
             last[:, None] - arrays["far"],
-            _hit_before_near(sight.ray, spread, turn, origin, arrays)[:, None],
+            hit_before_near(sight.ray, spread, turn, origin, arrays)[:, None],
         ]
         if others.ranks:
             bodies = posed_parts(others, R, p, arrays)
@@ -157,11 +150,6 @@ def _visible(others: PartKinds) -> Callable[..., Any]:
         return mellowmin_within(worst, arrays["error"])[None]
 
     return visible
-
-
-def _apply_inverse(R: jax.Array, x: jax.Array) -> Float[jax.Array, "n 3"]:
-    """Return Rᵀ x for each of n rotations."""
-    return jnp.einsum("nji,nj->ni", R, x)
 
 
 class _Sight(NamedTuple):
@@ -194,65 +182,18 @@ def _nearest_pixel(point: Float[jax.Array, "n 3"], arrays: TracedArrays) -> _Sig
     return _Sight(ray, offset * pitch, offset * pitch * (1 - 2 * turning))
 
 
-def _hits(
-    sight: _Sight, turn: jax.Array, origin: jax.Array, arrays: TracedArrays
-) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Return whether rays of pixels hit the parts of targets, and between which depths.
+def _near_rays(sight: _Sight) -> Float[jax.Array, "n 4 3"]:
+    """Return rays of the nearest pixels, and of those that may be the nearest next.
 
-    A ray hits if it is in the part where it passes the target. Besides the nearest
-    pixel's ray, three more count that differ from it only where another pixel becomes
-    the nearest, so that the result is continuous there.
-
-    Returns:
-        A value at most 0 only where rays hit [m], and bounds of the depths at which
-        they are inside for sure and hit at the latest [m].
+    The other three differ from the first only where another pixel becomes the nearest,
+    so that what all of them hit is continuous there.
     """
     near, far = sight.offset, sight.mirrored
     aside = [(near[:, 0], near[:, 1]), (near[:, 0], far[:, 1])]
     aside += [(far[:, 0], near[:, 1]), (far[:, 0], far[:, 1])]
     zero = jnp.zeros_like(near[:, 0])
     offsets = jnp.stack([jnp.stack([zero, *x], -1) for x in aside], 1)
-    r = jnp.einsum("nij,nkj->nki", turn, sight.ray[:, None] + offsets)
-    # With the ellipsoid as the unit ball about the origin, the ray passes the target
-    # at the depth g·r / r·r.
-    to_ball = arrays["axes"] / arrays["semi_axes"][:, :, None]
-    in_ball = lambda x: jnp.einsum("nij,nkj->nki", to_ball, x)
-    r_ball = in_ball(r)
-    square = jnp.sum(r_ball * r_ball, -1) + NORM_EPSILON
-    g = in_ball((arrays["point"] - origin)[:, None])
-    passing = jnp.sum(g * r_ball, -1) / square
-    x = origin[:, None] + passing[:, :, None] * r
-    distance = _norm(in_ball(x - arrays["centre"][:, None]))
-    planes = arrays["planes"]
-    beyond = jnp.einsum("nfj,nkj->nkf", planes[:, :, :3], x) - planes[:, None, :, 3]
-    beyond = largest(jnp.moveaxis(beyond, -1, 0))
-    missed = jnp.minimum(arrays["scale"][:, None] * (distance - 1), beyond)
-    # A ball of radius 1 - d in the unit ball, or of the distance from the planes, is
-    # inside of the part, and the ray has crossed it.
-    crossed = jnp.maximum((1 - distance) / jnp.sqrt(square), -beyond / _norm(r))
-    entry = passing - jnp.maximum(crossed, 0.0)
-    return largest(missed.T) + STRICT_MARGIN, smallest(passing.T), largest(entry.T)
-
-
-def _hit_before_near(
-    ray: jax.Array,
-    spread: jax.Array,
-    turn: jax.Array,
-    origin: jax.Array,
-    arrays: TracedArrays,
-) -> Float[jax.Array, " n"]:
-    """Return values at most 0 only where parts are not hit before the near plane [m].
-
-    The segment from the camera to the near plane must be beside the box of the part
-    along one of the box's axes.
-    """
-    end = origin + arrays["near"] * jnp.einsum("nij,nj->ni", turn, ray)
-    ends = [
-        jnp.einsum("nij,nj->ni", arrays["axes"], x - arrays["box_centre"])
-        for x in (origin, end)
-    ]
-    beside = jnp.maximum(jnp.minimum(*ends), -jnp.maximum(*ends)) - arrays["box_half"]
-    return RAY_CLEARANCE + spread * arrays["near"] - largest(beside.T)
+    return sight.ray[:, None] + offsets
 
 
 def _hidden(
@@ -281,12 +222,12 @@ def _segments(start: jax.Array, end: jax.Array, eye: jax.Array) -> Any:
     The point is the last of them. The arrays have one more axis, for parts.
     """
     along = jnp.concatenate([end - start, jnp.array([[0.0, 0, 1]], end.dtype)])
-    length = _norm(along)
+    length = norm(along)
     z = along / length[:, None]
     # Any x axis will do; the coordinate axis farthest from z makes it well-defined.
     farthest = jnp.argmin(jnp.abs(jax.lax.stop_gradient(z)), -1)
     x = jnp.cross((farthest[:, None] == np.arange(3)).astype(z.dtype), z)
-    x = x / _norm(x)[:, None]
+    x = x / norm(x)[:, None]
     zero = jnp.zeros_like(length)
     half = jnp.concatenate([length[:-1] / 2, zero[-1:]])
     core = collision.Box(jnp.stack([zero, zero, half], -1)[:, None])
@@ -298,12 +239,44 @@ def _segments(start: jax.Array, end: jax.Array, eye: jax.Array) -> Any:
 @lru_cache(maxsize=256)
 def _out_of_view(parts: PartTypes) -> Callable[..., Any]:
     def out_of_view(R: Any, p: Any, **arrays: Any) -> Any:
-        # Sound: a convex part beyond a side of the frustum has no point in it; the
-        # mellowmin over sides is at least the minimum.
+        # Sound: a convex part beyond a side of the frustum has no point in it, no ray
+        # passes between columns of pixels, and rays enter a part through its faces;
+        # the mellowmin is at least the minimum.
         eye = arrays["eye"]
         axes = arrays["sides"] @ gather_rows(R, eye)[0].T
         low, _ = part_extents(parts, R, p, axes, arrays)
-        beyond = low - axes @ gather_rows(p, eye)[0]
-        return mellowmin_within((arrays["beyond"] - beyond).T, arrays["error"])
+        origin, at = gather_rows(p, eye)[0], arrays[f"{parts.prefix}at"]
+        beyond = (arrays["beyond"] - (low - axes @ origin)).T
+        seen = seen_faces(R, p, origin, at, axes, arrays)
+        gaps = _between_pixels(parts, R, p, arrays)
+        ways = jnp.concatenate([beyond, seen[None], gaps])
+        return mellowmin_within(ways, arrays["error"])
 
     return out_of_view
+
+
+def _between_pixels(
+    parts: PartTypes, R: jax.Array, p: jax.Array, arrays: TracedArrays
+) -> Float[jax.Array, "2 n"]:
+    """Return values at most 0 only where parts are between columns, or rows, of pixels.
+
+    Rays through the pixels of a column, or of a row, are in a plane.
+    """
+    eye, pitch = arrays["eye"], arrays["pitch"]
+    R_eye, origin = gather_rows(R, eye)[0], gather_rows(p, eye)[0]
+    low, high = part_extents(parts, R, p, R_eye.T, arrays)
+    middle = (low + high) / 2 - origin @ R_eye
+    border = arrays["edges"] - pitch / 2
+    aim = middle[:, 1:] / jnp.maximum(middle[:, :1], arrays["near"])
+    last = jnp.round(2 * border / pitch) - 1
+    before = jnp.clip(jnp.floor((aim + border) / pitch), 0, last) * pitch - border
+    # Normals of the planes before and behind, towards the gap, in y and z.
+    slopes = jax.lax.stop_gradient(jnp.stack([-before, before + pitch], 1))
+    across = np.array([[[1.0, 0], [0, 1]], [[-1, 0], [0, -1]]])
+    across = np.broadcast_to(across, (len(slopes), 2, 2, 2))
+    normals = jnp.concatenate([slopes[..., None], across], -1)
+    normals = normals / jnp.linalg.norm(normals, axis=-1, keepdims=True)
+    axes = normals.reshape(-1, 4, 3) @ R_eye.T
+    low, _ = part_extents(parts, R, p, axes, arrays)
+    beside = (STRICT_MARGIN + axes @ origin - low).reshape(-1, 2, 2)
+    return jnp.maximum(beside[:, 0], beside[:, 1]).T

@@ -167,6 +167,35 @@ def test_rows_are_sound_in_600_scenes():
     assert (visible <= 0).sum() > 0.5 * complete > 50
 
 
+PARTLY = {
+    "beyond the edge of the image": (at(1.0, 0.75), 0.4, True),
+    "beyond the edge, hidden a little": (at(1.0, 0.65), 0.4, True),
+    "around the near plane": (at(0.3, 0.35), 0.5, True),
+    "out of view": (at(1.0, 1.5), 0.4, False),
+    "around the camera": (at(), 0.5, False),
+    "behind": (at(-1.0), 0.4, False),
+}
+"""Places of a cube, its edge, and whether it is seen: the image has slopes up to 1,
+and starts at 0.1 m."""
+
+
+@pytest.mark.parametrize("name", PARTLY)
+def test_what_is_partly_in_the_image_is_told(name):
+    pose, edge, seen = PARTLY[name]
+    C = scene(0.0, edge=edge)
+    C.set_pose("cube0", pose)
+    if "hidden" in name:  # by what it touches
+        post = pw.Box([0.05, 0.4, 0.008])
+        C.add_frame("post", pose=at(0.81, 0.65, -0.198), shape=post)
+    statement = logic.Visible("cube0", "eyes")
+    assert statement.holds(C) == seen == (statement.violation(C) <= 0)
+    hidden = logic.Occluding("cube0", "eyes").holds(C)
+    assert hidden == ("hidden" in name)
+    assert np.isfinite(
+        next(inequalities(statement.relaxed(C), C)).feature.eval(C)[1]
+    ).all()
+
+
 def test_rows_have_right_derivatives():
     C, rng = before_camera().copy(), np.random.default_rng(0)
     feature = next(inequalities(SEEN.relaxed(C), C)).feature
@@ -175,7 +204,8 @@ def test_rows_have_right_derivatives():
         C.q = q
         return feature.eval(C)[0]
 
-    for q in [*random_states(5, seed=4), C.q]:
+    assert np.isfinite(feature.eval(C)[1]).all()  # of objects that coincide
+    for q in random_states(5, seed=4):
         C.q = q
         J = feature.eval(C)[1]
         assert np.isfinite(J).all()
