@@ -76,9 +76,10 @@ target [m]; with a larger one the row is smoother, and tells less."""
 MIN_DEPTH_RATIO = 0.75
 """Least depth of a part, as a fraction of the depth of its middle [1]; below it all of
 the part must be unhidden, and a larger one makes the bound tighter."""
-SHORTEST = 1e-9
-"""Least depth by which images are divided [m]."""
-SHRINK_BLEND = 0.05
+MIN_IMAGE_DEPTH = 1e-9
+"""Least depth by which images are divided [m]; a larger one makes near images
+smaller."""
+SHRINK_BLEND_DISTANCE = 0.05
 """Distance from the limits of shrinking over which most of it sets in [m]; with a
 shorter one rows are steeper there, and do not draw from far beyond."""
 
@@ -285,7 +286,7 @@ def _shrinkage(
     ]
     # Shrinking less than allowed is sound, and so is demanding more than all beyond the
     # limits: so what stands on the floor is drawn into the middle of the image.
-    within = amin(jnp.stack(limits)) / SHRINK_BLEND
+    within = amin(jnp.stack(limits)) / SHRINK_BLEND_DISTANCE
     return 1 - within / jnp.sqrt(1 + within**2) * (1 - arrays["shrink"])
 
 
@@ -300,9 +301,9 @@ def _out_of_view(
         p: origins of all frames.
         arrays: those of the rows.
     """
-    eye, at = arrays["eye"], arrays["at"]
+    eye, frames = arrays["eye"], arrays["at"]
     R_eye, p_eye = gather_rows(R, eye)[0], gather_rows(p, eye)[0]
-    R_at, p_at = gather_rows(R, at), gather_rows(p, at)
+    R_at, p_at = gather_rows(R, frames), gather_rows(p, frames)
     turn = jnp.swapaxes(R_at, -1, -2) @ R_eye
     origin = apply_inverse(R_at, p_eye - p_at)
     point = apply_inverse(turn, jnp.asarray(arrays["point"]) - origin)
@@ -313,7 +314,7 @@ def _out_of_view(
     middles = jnp.mean(corners, 1)
     diameter = 2 * amax(norm(middles - middles[0]) + norm(corners[:, 0] - middles))
     nearest = amin(corners[:, :, 0].reshape(-1))
-    wide = (1 + amax(image)) * diameter / jnp.maximum(nearest, SHORTEST)
+    wide = (1 + amax(image)) * diameter / jnp.maximum(nearest, MIN_IMAGE_DEPTH)
     wide = jnp.minimum(wide, 2 * image)
     # Some pixel is no farther than half a step from a point of the raster in y and z,
     # so that its ray hits what a ball of that size is in at the depth of the ball.

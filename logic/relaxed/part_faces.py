@@ -33,11 +33,14 @@ MAX_FACES = 32
 """Number of faces of a part at most (count); a part of more is told only where all of
 it is outside of the frustum. Larger values tell more and make rows slower."""
 MIN_CORNERS = 4
-"""Least number of corners of a face that programs are compiled for (count)."""
-ON_FACE = 1e-8
-"""Distance from a face up to which a vertex is one of its corners [m]."""
-OPEN = 1e3
-"""Value of parts without faces, such as round ones [m]."""
+"""Least number of corners of a face that programs are compiled for
+(count). Larger values make small faces slower."""
+MAX_FACE_DISTANCE = 1e-8
+"""Distance from a face up to which a vertex is one of its corners [m]; a
+smaller value loses corners by rounding."""
+OPEN_DISTANCE = 1e3
+"""Value of parts without faces, such as round ones [m]; with a smaller one they might
+seem unseen."""
 
 
 def face_arrays(frames: Sequence[Frame], num_parts: int) -> Arrays:
@@ -48,25 +51,25 @@ def face_arrays(frames: Sequence[Frame], num_parts: int) -> Arrays:
         num_parts: number of parts, of which those that are missing are the first.
     """
     bodies = bodies_of_frames(frames)
-    found = [_faces(corners) for corners in _polytopes(bodies)]
-    faces = max(len(planes) for planes, _ in found)
-    corners = max(len(x) for _, sides in found for x in sides)
+    polytopes = [_faces(corners) for corners in _polytopes(bodies)]
+    faces = max(len(planes) for planes, _ in polytopes)
+    corners = max(len(x) for _, sides in polytopes for x in sides)
     classes = capacity_class(faces, 6), capacity_class(corners, MIN_CORNERS)
     need = Capacity(frozenset(), classes)
     faces, corners = capacity_at_hand("part faces", need).counts
-    rows = np.minimum(np.arange(num_parts), len(found)) % len(found)
-    planes = np.array([np.resize(x, (faces, 4)) for x, _ in found])
+    rows = np.minimum(np.arange(num_parts), len(polytopes)) % len(polytopes)
+    planes = np.array([np.resize(x, (faces, 4)) for x, _ in polytopes])
     sides = np.array(
         [
             np.resize([np.resize(x, (corners, 3)) for x in each], (faces, corners, 3))
-            for _, each in found
+            for _, each in polytopes
         ]
     )
-    whole = np.array([planes.any() for planes, _ in found])
+    whole = np.array([planes.any() for planes, _ in polytopes])
     return {
         "face_planes": planes[rows],
         "face_corners": sides[rows],
-        "face_open": np.where(whole, 0.0, OPEN)[rows],
+        "face_open": np.where(whole, 0.0, OPEN_DISTANCE)[rows],
     }
 
 
@@ -74,7 +77,7 @@ def seen_faces(
     R: Float[jax.Array, "m 3 3"],
     p: Float[jax.Array, "m 3"],
     eye: Float[jax.Array, "3"],
-    at: jax.Array,
+    frames: jax.Array,
     sides: Float[jax.Array, "s 3"],
     arrays: TracedArrays,
 ) -> Float[jax.Array, " n"]:
@@ -84,19 +87,19 @@ def seen_faces(
         R: orientations of frames.
         p: origins of frames.
         eye: origin of the camera.
-        at: frame of each part.
+        frames: frame of each part.
         sides: outward normals of the frustum, in the world.
         arrays: those of the faces, and "beyond", how far sides are from the camera.
     """
-    R_at, p_at = gather_rows(R, at), gather_rows(p, at)
+    R_at, p_at = gather_rows(R, frames), gather_rows(p, frames)
     origin = apply_inverse(R_at, eye - p_at)
     planes, corners = jnp.asarray(arrays["face_planes"]), arrays["face_corners"]
     looks = jnp.einsum("nfj,nj->nf", planes[..., :3], origin) - planes[..., 3]
     local = jnp.einsum("si,nij->nsj", sides, R_at)
     reach = jnp.einsum("nsj,nfcj->cnfs", local, corners - origin[:, None, None])
     inside = jnp.moveaxis(arrays["beyond"] - smallest(reach), -1, 0)
-    seen = jnp.minimum(looks + STRICT_MARGIN, smallest(inside))
-    return largest(seen.T) + arrays["face_open"]
+    gaps = jnp.minimum(looks + STRICT_MARGIN, smallest(inside))
+    return largest(gaps.T) + arrays["face_open"]
 
 
 def _polytopes(bodies: BodyArrays) -> Iterator[Float[np.ndarray, "n 3"]]:
@@ -122,4 +125,4 @@ def _faces(vertices: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
     if not 0 < len(planes) <= MAX_FACES:
         return np.zeros((1, 4)), [np.zeros((1, 3))]
     gaps = vertices @ planes[:, :3].T - planes[:, 3]
-    return planes, [vertices[np.abs(gap) <= ON_FACE] for gap in gaps.T]
+    return planes, [vertices[np.abs(gap) <= MAX_FACE_DISTANCE] for gap in gaps.T]

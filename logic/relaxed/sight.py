@@ -245,11 +245,11 @@ def _out_of_view(parts: PartTypes) -> Callable[..., Any]:
         eye = arrays["eye"]
         axes = arrays["sides"] @ gather_rows(R, eye)[0].T
         low, _ = part_extents(parts, R, p, axes, arrays)
-        origin, at = gather_rows(p, eye)[0], arrays[f"{parts.prefix}at"]
+        origin, frames = gather_rows(p, eye)[0], arrays[f"{parts.prefix}at"]
         beyond = (arrays["beyond"] - (low - axes @ origin)).T
-        seen = seen_faces(R, p, origin, at, axes, arrays)
+        faces = seen_faces(R, p, origin, frames, axes, arrays)
         gaps = _between_pixels(parts, R, p, arrays)
-        ways = jnp.concatenate([beyond, seen[None], gaps])
+        ways = jnp.concatenate([beyond, faces[None], gaps])
         return mellowmin_within(ways, arrays["error"])
 
     return out_of_view

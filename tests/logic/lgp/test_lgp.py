@@ -78,17 +78,17 @@ def test_plans_are_those_of_a_search_by_force():
 
 
 def test_closed_plans_are_not_followed_and_rules_apply_by_themselves():
-    rules, asked = parse_rules(RULES), []
+    rules, prefixes = parse_rules(RULES), []
 
     def is_open(plan):
-        asked.append(plan)
+        prefixes.append(plan)
         return plan[0][1] == "blue"
 
     goal = parse_facts("(on tray red) (placed blue)")
     (first, *_) = plans(rules, state(), goal, 4, is_open)
     assert first[0] == ("pick_touch", "blue", "tray", "hand")
-    assert all(p[0][1] == "blue" for p in asked if len(p) > 1)
-    assert len(asked) == len(set(asked))
+    assert all(p[0][1] == "blue" for p in prefixes if len(p) > 1)
+    assert len(prefixes) == len(set(prefixes))
 
 
 def scene(tray=0.09) -> pw.Config:

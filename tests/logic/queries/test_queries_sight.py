@@ -181,14 +181,14 @@ and starts at 0.1 m."""
 
 @pytest.mark.parametrize("name", PARTLY)
 def test_what_is_partly_in_the_image_is_told(name):
-    pose, edge, seen = PARTLY[name]
+    pose, edge, is_seen = PARTLY[name]
     C = scene(0.0, edge=edge)
     C.set_pose("cube0", pose)
     if "hidden" in name:  # by what it touches
         post = pw.Box([0.05, 0.4, 0.008])
         C.add_frame("post", pose=at(0.81, 0.65, -0.198), shape=post)
     statement = logic.Visible("cube0", "eyes")
-    assert statement.holds(C) == seen == (statement.violation(C) <= 0)
+    assert statement.holds(C) == is_seen == (statement.violation(C) <= 0)
     hidden = logic.Occluding("cube0", "eyes").holds(C)
     assert hidden == ("hidden" in name)
     assert np.isfinite(
