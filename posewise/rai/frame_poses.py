@@ -88,8 +88,11 @@ class FrameWithPoses:
         return self.getRelativePose()[3:]
 
     def setPose(self: FrameT, pose: PoseLike) -> FrameT:
-        """Set the world pose (7,); the subtree moves along."""
-        self.world.set_pose(self.name, pose)
+        """Set the world pose (7,), whose quaternion is normalized.
+
+        The subtree moves along.
+        """
+        self.world.set_pose(self.name, _normalized(pose))
         return self
 
     def setPosition(self: FrameT, position: VectorLike) -> FrameT:
@@ -101,11 +104,11 @@ class FrameWithPoses:
         return self.setPose(np.concatenate([self.getPosition(), np.ravel(quaternion)]))
 
     def setRelativePose(self: FrameT, pose: PoseLike) -> FrameT:
-        """Set the pose (7,) in the parent."""
+        """Set the pose (7,) in the parent, whose quaternion is normalized."""
         parent = self._parent()
         if parent is None:
             return self.setPose(pose)
-        self.world.set_pose(self.name, pose, relative_to=parent.name)
+        self.world.set_pose(self.name, _normalized(pose), relative_to=parent.name)
         return self
 
     def setRelativePosition(self: FrameT, position: VectorLike) -> FrameT:
@@ -181,6 +184,20 @@ def _matrix(pose: np.ndarray) -> np.ndarray:
     transform[:3, :3] = quat_to_matrix(pose[3:])
     transform[:3, 3] = pose[:3]
     return transform
+
+
+def _normalized(pose: PoseLike) -> PoseLike:
+    """Return a pose with a quaternion of length 1, as rai does with any numbers.
+
+    What is no pose is returned unchanged, for the error of the world.
+    """
+    if isinstance(pose, str):
+        return pose
+    values = np.ravel(np.asarray(pose, float))
+    length = np.linalg.norm(values[3:])
+    if values.shape != (7,) or not 0 < length < np.inf:
+        return pose
+    return np.concatenate([values[:3], values[3:] / length])
 
 
 def _quaternion(R: MatrixLike) -> np.ndarray:

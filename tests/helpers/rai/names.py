@@ -65,6 +65,9 @@ def frame_extras(ry):
     out["rotated"] = a.getRotationMatrix()
     b = C.addFrame("b", "a").setRelativeRotationMatrix(R)
     out["twice"] = b.getRotationMatrix()
+    d = C.addFrame("d", "a").setRelativeQuaternion([22.0, 0, 0, 9])
+    out["normalized"] = d.getQuaternion()
+    out["pose normalized"] = d.setPose([1, 2, 3, 2.0, 0, 0, 2]).getPose()
     out["inertia"] = C.addFrame("c").setMass(0.3, np.diag([0.1, 0.2, 0.3])).getMass()
     return out
 
