@@ -106,7 +106,7 @@ def test_values_are_those_of_single_pairs_and_of_another_algorithm(kind):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", DERIVED_KINDS)
+@pytest.mark.parametrize("kind", ["boxes", pytest.param("all", marks=pytest.mark.slow)])
 def test_derivatives_by_configurations_are_differences(kind):
     C, measure, q = case(kind)
     q = q[:8]

@@ -81,7 +81,7 @@ def sampled_by_gjk(pairs, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
     return least
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_no_sample_is_nearer_and_more_parts_are_closer():
     C = world()
     assert list(C.joint_names) == ["base", "arm", "tool"]
