@@ -36,6 +36,9 @@ from .target_rays import (
 
 BLEND_DISTANCE = 0.4
 """Distance from a pixel beyond which the next one begins to count, in pixels [1]."""
+UNSEEN_SLOPE = 100.0
+"""Factor of what is missing for a part to be unseen within the frustum [1]; with a
+smaller one solvers end in minima there, instead of leaving the frustum."""
 
 
 def visible_rows(camera: Camera, error: float) -> GroupRows:
@@ -249,8 +252,10 @@ def _out_of_view(parts: PartTypes) -> Callable[..., Any]:
         beyond = (arrays["beyond"] - (low - axes @ origin)).T
         faces = seen_faces(R, p, origin, frames, axes, arrays)
         gaps = _between_pixels(parts, R, p, arrays)
-        ways = jnp.concatenate([beyond, faces[None], gaps])
-        return mellowmin_within(ways, arrays["error"])
+        # These tell what is out of view so, but have minima in view.
+        others = jnp.concatenate([faces[None], gaps])
+        others = jnp.where(others > 0, UNSEEN_SLOPE * others, others)
+        return mellowmin_within(jnp.concatenate([beyond, others]), arrays["error"])
 
     return out_of_view
 
