@@ -74,8 +74,10 @@ class _Part:
     def __init__(self, fn: Callable[..., Any], args: tuple[Any, ...]) -> None:
         structs = jax.eval_shape(unpack, args)
         closed, shapes = jax.make_jaxpr(fn, return_shape=True)(*structs)
-        evaluate = partial(_evaluate, closed.jaxpr, closed.consts)
-        traced = jax.make_jaxpr(evaluate)(*jax.tree.leaves(structs))
+        traced = closed
+        if _has_shared_calls(closed.jaxpr):
+            evaluate = partial(_evaluate, closed.jaxpr, closed.consts)
+            traced = jax.make_jaxpr(evaluate)(*jax.tree.leaves(structs))
         used = [True] * len(traced.jaxpr.outvars)
         self.jaxpr, _ = private_jax.dce_jaxpr(traced.jaxpr, used, instantiate=True)
         self.tree = jax.tree.structure(shapes)

@@ -1,5 +1,6 @@
 """`NLP` with rai's names, and the one of a `KOMO`."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import Enum
 
@@ -15,22 +16,22 @@ DIFFERENCE_STEP = 1e-6
 """Step of finite differences [the variable's unit]; a larger one is less exact."""
 
 
-class NLP(Absent):
+class NLP(Absent, ABC):
     """Nonlinear program over x in R^n, with rows φ of four types: `OT`."""
 
     # -- what problems define ----------------------------------------------------
 
+    @abstractmethod
     def evaluate(self, x: VectorLike) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows φ (m,) and their Jacobian."""
-        raise NotImplementedError
 
+    @abstractmethod
     def getTypes(self) -> list[Enum]:
         """Return the objective type of each row."""
-        raise NotImplementedError
 
+    @abstractmethod
     def getBounds(self) -> np.ndarray:
         """Return the limits (2, n), lower row first; ±inf without limits."""
-        raise NotImplementedError
 
     def dense(self, x: VectorLike) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows φ (m,) and their Jacobian (m, n)."""
