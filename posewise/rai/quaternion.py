@@ -100,9 +100,9 @@ class Quaternion:
     def setInterpolateEmbedded(
         self, t: float, start: "Quaternion", to: "Quaternion"
     ) -> "Quaternion":
-        """Set the mean of two quaternions, of weights 1 - t and t, not normalized."""
+        """Set the normalized mean of two quaternions, of weights 1 - t and t."""
         sign = 1.0 if start._q @ to._q >= 0 else -1.0
-        return self.set((1 - t) * start._q + t * sign * to._q)
+        return self.set((1 - t) * start._q + t * sign * to._q).normalize()
 
     # -- changes -----------------------------------------------------------------
 

@@ -31,8 +31,8 @@ PAIRS_OF_ALL = [
     *(("union", "tool"), ("arm", "union"), ("union", "stone"), ("union", "floor")),
 ]  # fmt: skip
 KINDS = ["boxes", pytest.param("all", marks=pytest.mark.long)]
-DERIVED_KINDS = [pytest.param("boxes", marks=pytest.mark.slow), "all"]
-"""Kinds whose derivatives are tested: boxes are among all kinds, too."""
+DERIVED_KINDS = ["boxes", pytest.param("all", marks=pytest.mark.slow)]
+"""Kinds whose derivatives are tested."""
 
 
 def world(kind: str) -> pw.Config:
@@ -106,7 +106,7 @@ def test_values_are_those_of_single_pairs_and_of_another_algorithm(kind):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", ["boxes", pytest.param("all", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", DERIVED_KINDS)
 def test_derivatives_by_configurations_are_differences(kind):
     C, measure, q = case(kind)
     q = q[:8]
@@ -180,7 +180,7 @@ def test_derivatives_by_shapes_are_differences(kind):
     def weighted(shapes, xp=jnp):
         return (xp.asarray(measure(q[:3], shapes)) * W).sum()
 
-    gradient = jax.grad(weighted)(shapes)
+    gradient = jax.jit(jax.grad(weighted))(shapes)
     slope = float(sum((g * s).sum() for g, s in zip(gradient, step, strict=True)))
     _, by_jvp = jax.jvp(weighted, (shapes,), (step,))
     moved = [
@@ -260,6 +260,7 @@ def linearized(measure, q):
     return value + tangent(jnp.zeros_like(q))
 
 
+@pytest.mark.sampled("jit-nested")
 @pytest.mark.parametrize(
     "fn",
     [
@@ -388,9 +389,9 @@ def test_touching_and_coincident_bodies_have_finite_derivatives(kind):
     # The shortest way out of what is concentric may be along any axis.
     np.testing.assert_allclose(d[1:], expected[1:], atol=1e-6)
     assert np.isfinite(d).all() and np.isfinite(J).all()
-    assert np.isfinite(jax.vmap(jax.jacrev(measure))(q)).all()
-    slopes = np.asarray(jax.grad(lambda s: measure(q, s).sum())(measure.shapes).radius)
-    assert np.isfinite(slopes).all()
+    assert np.isfinite(jax.jit(jax.vmap(jax.jacrev(measure)))(q)).all()
+    slopes = jax.jit(jax.grad(lambda s: measure(q, s).sum()))(measure.shapes)
+    assert np.isfinite(slopes.radius).all()
     moving = [C.joint_names.index(a) for a, _ in pairs]
     np.testing.assert_allclose(J[2:, range(len(pairs)), moving], 1, atol=1e-5)
 

@@ -123,7 +123,8 @@ def quaternions(ry):
         "reverse": Q().setRollPitchYaw(angles, True),
         "proper": Q().setInterpolateProper(0.3, r, n),
         "beyond": Q().setInterpolateProper(1.2, r, n),
-        "embedded": Q().setInterpolateEmbedded(0.3, r, n),
+        # robotic 0.4.2 normalizes it or not, by a flag that nothing has set
+        "embedded": Q().setInterpolateEmbedded(0.3, r, n).normalize(),
         "append": Q().set(r.asArr()).append(n),
         "invert": Q().set(r.asArr()).invert(),
         "flip": Q().set(r.asArr()).flipSign(),

@@ -58,6 +58,7 @@ def test_poses_are_differentiable_by_origins():
     # a quaternion of any length stands for its rotation
     pose[3:] *= 1.3
 
+    @jax.jit
     def positions(pose):
         return C.kinematics({"j1": pose}).forward_pass(jnp.asarray(q)).frames.p
 
