@@ -4,6 +4,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Float
 
 from posewise import collision
@@ -14,6 +15,23 @@ from posewise.features.safe_math import amax, amin, sqrt
 MIN_SQUARED_LENGTH = 1e-18
 """Squared length up to which a separating axis is degenerate and left out [m⁴]; axes
 that are hardly longer are rounding errors."""
+RAYS, EDGES, AXES = range(8), range(8, 11), range(11, 14)
+"""Indices of the vectors of which axes are products: from the camera to the corners of
+the box, and the directions of the edges of the box and of the other part."""
+
+
+def _axis_factors() -> tuple[np.ndarray, np.ndarray]:
+    """Return which vectors each candidate axis is the cross product of."""
+    # A face normal of a box is the product of the two directions of its edges.
+    pairs = [(i, k) for i in RAYS for k in EDGES]
+    pairs += [(i, k) for i in (*RAYS, *EDGES) for k in AXES]
+    pairs += [(x[i], x[(i + 1) % 3]) for x in (EDGES, AXES) for i in range(3)]
+    first, second = np.transpose(pairs)
+    return np.eye(14)[first], np.eye(14)[second]
+
+
+FIRST_FACTORS, SECOND_FACTORS = _axis_factors()
+"""Which vector is the first, and which the second factor of each candidate axis."""
 
 
 def sight_clearances(
@@ -38,47 +56,76 @@ def sight_clearances(
         up = body.R[:, :, 2]
         offset = jnp.sum(up * body.p, -1)
         return amin(jnp.einsum("fvi,ni->fnv", hull, up) - offset[:, None])
-    f, n = len(hull), len(body.p)
-    rays, axes = hull[:, 1:], body.R.swapaxes(1, 2)
-    hull_axes = jnp.concatenate([edges, _cross_products(rays, edges)], 1)
-    lines = jnp.concatenate([rays, edges], 1)
-    across = jnp.cross(lines[:, None, :, None], axes[None, :, None])
-    middle = jnp.mean(rays, 1)[:, None]
+    # The derivative of a maximum is that of what is largest, so that only the gap along
+    # the best axis is differentiated.
+    factors, direct = _widest_axes(*jax.lax.stop_gradient((hull, edges, body)))
+    vectors = _vectors(hull, edges, body)
+    a, b = (jnp.einsum("fnk,fnki->fni", x, vectors) for x in factors)
+    d = jnp.cross(a, b) + direct * _aside(hull, body)
+    return _gaps(_unit(d)[0][:, :, None], hull, body)[..., 0]
+
+
+def _widest_axes(
+    hull: Any, edges: Any, body: collision.Body
+) -> tuple[tuple[jax.Array, jax.Array], jax.Array]:
+    """Return the axis along which the gap between each hull and part is widest.
+
+    Returns:
+        Weights of the vectors whose cross product is the axis, and the weight of the
+        direction from the middle line of sight, all with the sign of the gap.
+    """
+    vectors = _vectors(hull, edges, body)
+    a, b = (
+        jnp.einsum("kl,fnli->fnki", x.astype(vectors.dtype), vectors)
+        for x in (FIRST_FACTORS, SECOND_FACTORS)
+    )
+    d = jnp.concatenate([jnp.cross(a, b), _aside(hull, body)[:, :, None]], 2)
+    d, valid = _unit(jnp.concatenate([d, -d], 2))
+    gaps = jnp.where(valid, _gaps(d, hull, body), -jnp.inf)
+    num_axes = len(FIRST_FACTORS) + 1
+    best = jnp.argmax(gaps, -1)
+    sign = jnp.where(best < num_axes, 1.0, -1.0)[..., None].astype(d.dtype)
+    chosen = sign * jax.nn.one_hot(best % num_axes, num_axes, dtype=d.dtype)
+    product, direct = chosen[..., :-1], chosen[..., -1:]
+    weights = product @ FIRST_FACTORS, jnp.abs(product) @ SECOND_FACTORS
+    first, second = (jnp.asarray(x, d.dtype) for x in weights)
+    return (first, second), direct
+
+
+def _vectors(hull: Any, edges: Any, body: collision.Body) -> jax.Array:
+    """Return the vectors of which axes are products, (f, n, 14, 3)."""
+    of_hull = jnp.concatenate([hull[:, 1:], edges], 1)[:, None]
+    of_parts = body.R.swapaxes(1, 2)[None]
+    shape = (len(hull), len(body.p))
+    both = [jnp.broadcast_to(x, shape + x.shape[2:]) for x in (of_hull, of_parts)]
+    return jnp.concatenate(both, 2)
+
+
+def _aside(hull: Any, body: collision.Body) -> Float[jax.Array, "f n 3"]:
+    """Return the vectors from the middle line of sight to the centres of parts."""
+    middle = jnp.mean(hull[:, 1:], 1)[:, None]
     along = jnp.sum(middle * body.p, -1, keepdims=True)
     share = jnp.clip(along / jnp.sum(middle**2, -1, keepdims=True), 0, 1)
-    aside = body.p - middle * share
+    return jnp.subtract(body.p, middle * share)
 
-    def broadcast(x: Any) -> jax.Array:
-        return jnp.broadcast_to(x, (f, n, *x.shape[-2:]))
 
-    candidates = (
-        broadcast(hull_axes[:, None]),
-        broadcast(axes),
-        across.reshape(f, n, -1, 3),
-    )
-    d = jnp.concatenate([*candidates, aside[:, :, None]], 2)
+def _unit(d: Float[jax.Array, "*n 3"]) -> tuple[jax.Array, jax.Array]:
+    """Return vectors of unit length, and which were no vectors of length zero."""
     square = jnp.sum(d * d, -1, keepdims=True)
     valid = square > MIN_SQUARED_LENGTH
-    d = d / jnp.sqrt(jnp.where(valid, square, 1.0))
-    local = jnp.einsum("nij,fnki->nfkj", body.R, d).reshape(n, -1, 3)
+    return d / jnp.sqrt(jnp.where(valid, square, 1.0)), valid[..., 0]
 
-    def extent(direction: jax.Array) -> Float[jax.Array, "f n directions"]:
-        far = _support_function(body.core, vector_components(direction)) + body.radius
-        return far.T.reshape(n, f, -1).swapaxes(0, 1)
 
-    above, below = extent(local), extent(-local)
+def _gaps(
+    d: Float[jax.Array, "f n k 3"], hull: Float[jax.Array, "f 9 3"], body: Any
+) -> Float[jax.Array, "f n k"]:
+    """Return how far parts are beyond hulls along unit vectors [m]."""
+    f, n = d.shape[:2]
+    local = jnp.einsum("nij,fnki->nfkj", body.R, -d).reshape(n, -1, 3)
+    far = _support_function(body.core, vector_components(local)) + body.radius
+    below = far.T.reshape(n, f, -1).swapaxes(0, 1)
     centre = jnp.einsum("fnki,ni->fnk", d, body.p)
-    corners = jnp.einsum("fnki,fvi->fnkv", d, hull)
-    low, high = amin(corners), amax(corners)
-    gap = jnp.maximum(centre - below - high, low - centre - above)
-    return amax(jnp.where(valid[..., 0], gap, -jnp.inf))
-
-
-def _cross_products(
-    a: Float[jax.Array, "f i 3"], b: Float[jax.Array, "f j 3"]
-) -> Float[jax.Array, "f ij 3"]:
-    """Return the cross products of each vector of a with each of b."""
-    return jnp.cross(a[:, :, None], b[:, None]).reshape(len(a), -1, 3)
+    return centre - below - amax(jnp.einsum("fnki,fvi->fnkv", d, hull))
 
 
 def _support_function(core: Any, d: Any) -> Any:

@@ -9,15 +9,13 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 from jaxtyping import Float
 
-from posewise.features.collisions import MAX_COLLISION_SLACK
 from posewise.features.symbol import PERIOD
 from posewise.features.vectors import row_directions
 from posewise.robots.kinematics.tree import KinematicTree
-from posewise.solvers import EQ, INEQ, SOS
+from posewise.solvers import INEQ, SOS
 
 from ..terms.objective import Objective
 from .groups import ChainData, FeatureBatch, FeatureGroup
@@ -94,9 +92,9 @@ def build_chain(
     data = ChainData(
         K,
         np.asarray(prefix, dtype),
-        *jax.device_put(
-            (tau.astype(dtype), modes.limits(T).astype(dtype), tuple(batches))
-        ),
+        tau.astype(dtype),
+        modes.limits(T).astype(dtype),
+        tuple(batches),
     )
     return structure, data, locations
 
@@ -149,14 +147,15 @@ def _num_param_sets(group: FeatureGroup, rows: list[SliceObjective]) -> int:
 
     Only the parameters of some symbols are large enough for sharing to pay off.
     """
+    if not group.symbol.shares_params:
+        return 0
     count = len(_param_sets(rows))
-    is_shared = group.symbol.shares_params and count < len(rows)
-    return _round_up_to_bucket(count) if is_shared else 0
+    return _round_up_to_bucket(count) if count < len(rows) else 0
 
 
 def _param_set_key(row: SliceObjective) -> tuple[int, float]:
     """Return a key that is equal for instances with the same parameters."""
-    return id(row.feature), _slack(row)
+    return id(row.feature), row.slack
 
 
 def _param_sets(rows: list[SliceObjective]) -> dict[tuple[int, float], SliceObjective]:
@@ -205,10 +204,10 @@ def _make_batch(
         )
         params = {k: v.astype(dtype) for k, v in directions.items()}
     if "slack" in params:
-        params["slack"] = np.array([_slack(row) for row in sources], dtype)
+        params["slack"] = np.array([row.slack for row in sources], dtype)
     if PERIOD in params:
         # Inequalities bound the coordinates themselves, e.g. the turns of a cable.
-        differences = np.array([_type(row) != INEQ for row in padded])
+        differences = np.array([row.type != INEQ for row in padded])
         params[PERIOD] = params[PERIOD] * differences[:, None].astype(dtype)
     return FeatureBatch(
         frames=stack(lambda row: row.frames, int),
@@ -218,36 +217,11 @@ def _make_batch(
         scale=scale.astype(dtype),
         target=stack(lambda row: row.feature.target, dtype),
         slices=np.array([row.t for row in rows] + [T - 1] * padding),
-        types=np.array([_type(row) for row in rows] + [SOS] * padding),
+        types=np.array([row.type for row in rows] + [SOS] * padding),
         fractions=stack(lambda row: row.fraction, dtype)
         if group.is_between
         else np.zeros(0, dtype),
     )
-
-
-def _type(row: SliceObjective) -> int:
-    """Return the type of a row; for a nonnegative feature φ = 0 becomes φ <= 0.
-
-    Both are equivalent, and the solver treats inactive inequalities better.
-    """
-    feature, kind = row.feature, row.objective.type.value
-    has_zero_target = not feature.target.any()
-    is_upper = feature.scale.ndim == 1 and (feature.scale >= 0).all()
-    is_equivalent = feature.symbol.is_nonnegative and is_upper and has_zero_target
-    return INEQ if kind == EQ and is_equivalent else kind
-
-
-def _slack(row: SliceObjective) -> float:
-    """Return the distance [m] within which a satisfied inequality returns its slack.
-
-    Without slack a collision row has a zero gradient when nothing collides, so that
-    steps ignore it; see `features.collisions.MAX_COLLISION_SLACK`.
-    """
-    feature = row.feature
-    if "slack" not in feature.params or feature.order > 0 or _type(row) != INEQ:
-        return 0.0
-    is_upper = feature.scale.ndim == 1 and (feature.scale >= 0).all()
-    return MAX_COLLISION_SLACK if is_upper and (feature.target >= 0).all() else 0.0
 
 
 def without_slack(data: ChainData) -> ChainData:
@@ -262,7 +236,7 @@ def without_slack(data: ChainData) -> ChainData:
 
 def _lower_bound(row: SliceObjective, D: int) -> np.ndarray:
     """Return the smallest scaled value (D,) of a feature; rows below it are slack."""
-    if not _slack(row):
+    if not row.slack:
         return np.full(D, -np.inf)
     return -row.weight * row.feature.scale * row.feature.target
 

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import jax
 from jaxtyping import Float
 
 from posewise.features.evaluate import is_pair_sum
@@ -113,8 +112,8 @@ class ChainData(NamedTuple):
     K: Kinematics
     prefix: Array
     """Coordinates (k_order, nq) before slice 0."""
-    tau: Float[jax.Array, " T"]
+    tau: Float[Array, " T"]
     """Duration of the step into each slice [s]."""
-    limits: Float[jax.Array, "2 slices nq"]
+    limits: Float[Array, "2 slices nq"]
     """Limits in each slice, or once for all slices."""
     batches: tuple[FeatureBatch, ...]

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from posewise.features.bound_feature import BoundFeature
+from posewise.features.collisions import MAX_COLLISION_SLACK
 
-from ..terms.objective import Objective
+from ..terms.objective import OT, Objective
 from .groups import FeatureGroup
 from .modes import Mode, ModeSequence
 
@@ -21,6 +22,10 @@ class SliceObjective(NamedTuple):
     feature: BoundFeature
     frames: np.ndarray
     """Indices (window, m) of the frames in each slice of the window."""
+    type: int
+    """Type of the row for the solver; see `_row_type`."""
+    slack: float
+    """Distance within which a satisfied inequality returns its slack [m]."""
     weight: float
     fraction: float | None
     """Fraction of the way from the slice before; None: in the slice."""
@@ -42,9 +47,9 @@ def bind_objectives(
             window = _window_modes(modes, objective, t)
             if window not in windows:
                 windows[window] = _bind_window(modes, objective, window)
-            feature, frames, group = windows[window]
+            group, feature, frames, kind, slack = windows[window]
             row = SliceObjective(
-                t, objective, feature, frames, weight, objective.fraction
+                t, objective, feature, frames, kind, slack, weight, objective.fraction
             )
             members.setdefault(group, []).append((i, row))
     return members
@@ -94,11 +99,13 @@ def _window_modes(
 
 
 class BoundWindow(NamedTuple):
-    """A feature bound in the modes of its window."""
+    """A feature bound in the modes of its window; see `SliceObjective`."""
 
+    group: FeatureGroup
     feature: BoundFeature
     frames: np.ndarray
-    group: FeatureGroup
+    type: int
+    slack: float
 
 
 def _bind_window(
@@ -118,7 +125,36 @@ def _bind_window(
             frames, len(modes.world.frames)
         )
     group = replace(group, is_between=objective.fraction is not None)
-    return BoundWindow(feature, frames, group)
+    kind = _row_type(feature, objective.type)
+    return BoundWindow(group, feature, frames, kind, _slack(feature, kind))
+
+
+def _row_type(feature: BoundFeature, kind: OT) -> int:
+    """Return the type of a row; for a nonnegative feature φ = 0 becomes φ <= 0.
+
+    Both are equivalent, and the solver treats inactive inequalities better.
+    """
+    has_zero_target = not feature.target.any()
+    is_equivalent = feature.symbol.is_nonnegative and _is_upper(feature)
+    is_equivalent &= kind is OT.eq and has_zero_target
+    return OT.ineq.value if is_equivalent else kind.value
+
+
+def _slack(feature: BoundFeature, kind: int) -> float:
+    """Return the distance [m] within which a satisfied inequality returns its slack.
+
+    Without slack a collision row has a zero gradient when nothing collides, so that
+    steps ignore it; see `features.collisions.MAX_COLLISION_SLACK`.
+    """
+    if "slack" not in feature.params or feature.order > 0 or kind != OT.ineq.value:
+        return 0.0
+    has_slack = _is_upper(feature) and (feature.target >= 0).all()
+    return MAX_COLLISION_SLACK if has_slack else 0.0
+
+
+def _is_upper(feature: BoundFeature) -> bool:
+    """Return whether larger values of a feature are larger values of its rows."""
+    return feature.scale.ndim == 1 and bool((feature.scale >= 0).all())
 
 
 def _group_of(feature: BoundFeature) -> FeatureGroup:
