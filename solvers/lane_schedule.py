@@ -153,7 +153,7 @@ class LaneSchedule:
         """Return the results of the starts that were needed, and their indices."""
         results, _ = self.read()
         needed = np.flatnonzero(self._needed())
-        return Result(*(a[needed] for a in results)), needed
+        return Result(*(a.take(needed, 0) for a in results)), needed
 
     def _needed(self) -> Bool[np.ndarray, " n"]:
         return self.queue.is_needed(np.arange(len(self.queue.problem_index)))
@@ -163,4 +163,5 @@ class LaneSchedule:
         rows = np.flatnonzero(which)
         starts = lanes[rows]
         for all_starts, all_lanes in zip(self.results, out, strict=True):
-            all_starts[starts] = all_lanes[rows]
+            # `take` is several times faster than an index.
+            all_starts[starts] = all_lanes.take(rows, 0)
