@@ -20,12 +20,12 @@ from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-import gpu
 import jax
 import jax.numpy as jnp
 import numpy as np
 import wall
 from jax.experimental import topologies
+from staging import batch_problems
 from staging.device_target import H100
 from staging.table_scenes import SCENES
 
@@ -56,10 +56,10 @@ def placements(count: int) -> Callable[[], Any]:
 
 
 PROBLEMS: dict[str, Callable[[int], Callable[[], Any]]] = {
-    "targets": gpu.targets,
-    "paths": gpu.paths,
+    "targets": batch_problems.targets,
+    "paths": batch_problems.paths,
     "placements": placements,
-    "meshes": gpu.meshes,
+    "meshes": batch_problems.meshes,
 }
 
 

@@ -480,6 +480,7 @@ class KOMO(PathProblem):
         checkpoint_dir: StrPath | None = None,
         chunk_size: int | None = None,
         executor: Executor | None = None,
+        share: tuple[int, int] | None = None,
         max_time: float | None = None,
         **options: Unpack[SolverOptions],
     ) -> SolutionBatch:
@@ -522,6 +523,9 @@ class KOMO(PathProblem):
             executor: any `concurrent.futures.Executor` whose workers are processes that
                 see `checkpoint_dir`, such as a `ProcessPoolExecutor` that spawns, or
                 `distributed.Client().get_executor()`; None: this process solves.
+            share: (k, n) solves and stores the k-th of n shares only, for job arrays.
+                Problems of other shares that are not stored yet are INTERRUPTED; a call
+                without a share solves all that are missing.
             max_time: see `solve`. Problems that have not ended get the last iterate of
                 their best start, or their initial path with violations of infinity.
             **options: see `solve`.
@@ -544,7 +548,9 @@ class KOMO(PathProblem):
             self.spec, tolerance, progress, options, seed=seed, starts=starts
         )
         require_objectives(spec)
-        batch_settings = make_batch_settings(mesh, checkpoint_dir, chunk_size, executor)
+        batch_settings = make_batch_settings(
+            mesh, checkpoint_dir, chunk_size, executor, share
+        )
         paths = None
         if initial_paths is not None:
             paths = parse_paths(specs or [spec], initial_paths)

@@ -166,6 +166,19 @@ def _add_solve(commands: Any) -> None:
         action="store_true",
         help="make the trajectory as fast as limits allow, rounded (needs toppra)",
     )
+    solve.add_argument(
+        "--checkpoint",
+        type=Path,
+        metavar="DIR",
+        help="keep the solutions of a file of many problems in this folder, and go on"
+        " from there",
+    )
+    solve.add_argument(
+        "--share",
+        type=_share,
+        metavar="K/N",
+        help="solve only the K-th of N shares of them, for job arrays",
+    )
     _add_moveit(solve)
     _add_packages(solve)
     solve.set_defaults(run=_solve, failed="not solved")
@@ -274,6 +287,16 @@ def _positive(text: str) -> float:
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text!r}, expected a number > 0")
     return value
+
+
+def _share(text: str) -> tuple[int, int]:
+    """Return the numbers of K/N, with 1 <= K <= N."""
+    k, _, n = text.partition("/")
+    if not (k.isdecimal() and n.isdecimal() and 1 <= int(k) <= int(n)):
+        raise argparse.ArgumentTypeError(
+            f"{text!r}, expected K/N with 1 <= K <= N, such as 2/8"
+        )
+    return int(k), int(n)
 
 
 def _package(text: str) -> tuple[str, Path]:

@@ -13,6 +13,10 @@ from posewise.compilation.compaction import dynamic_row, update_slice
 from posewise.compilation.materialize import materialize
 from posewise.compilation.precision import full_matmul_precision
 
+SLICES_PER_STEP = 2
+"""Number of slices in each step of a loop of accelerators (count): each step starts
+kernels that copy the carry and count; with more of them, programs take longer to
+compile."""
 MAX_UNROLLED = 16
 """Largest number of variables of a slice whose elimination is written out for
 accelerators [1]; with more, programs take long to compile."""
@@ -61,9 +65,11 @@ def solve_banded(
         return jnp.concatenate([x, later])[:width], x
 
     nothing_carried = jnp.zeros((width, width + m), rhs.dtype)
-    _, solved = jax.lax.scan(forward, nothing_carried, upper)
+    scan = partial(jax.lax.scan, unroll=1 if is_cpu_backend() else SLICES_PER_STEP)
+    _, solved = scan(forward, nothing_carried, upper)
     beyond_end = jnp.zeros((width, m), rhs.dtype)
-    return jax.lax.scan(backward, beyond_end, solved, reverse=True)[1]
+    solution: jax.Array = scan(backward, beyond_end, solved, reverse=True)[1]
+    return solution
 
 
 def _eliminate_slice(

@@ -6,7 +6,6 @@ computes anything with JAX.
 """
 
 import threading
-from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Bool, Int
@@ -19,7 +18,6 @@ IDLE_INDEX = -1
 NUM_AHEAD = 256
 """Number of starts beyond those missing that are looked at together (count), since some
 may not be needed; fewer take more steps where most are not."""
-SUCCESS = Status.CONVERGED, Status.FEASIBLE
 
 
 class StartQueue:
@@ -39,20 +37,19 @@ class StartQueue:
         n = len(problem_index)
         self.problem_index = problem_index
         self.max_solutions = max_solutions
-        # Position of each start among those of its problem, which are neighbours.
-        rank = np.arange(n) - np.searchsorted(problem_index, problem_index)
+        rank = _ranks(problem_index)
         self.order = np.argsort(rank, kind="stable")
         """Starts in their order."""
         self.taken = 0
         """Number of starts, of these, that have begun or are not needed."""
-        self.last_needed = np.full(problem_index.max() + 1, n)
-        """For each problem the last start that is needed."""
-        self.solutions: list[list[int]] = [[] for _ in self.last_needed]
-        """For each problem its first starts that have ended feasible."""
+        width = min(max_solutions or 1, rank.max() + 1)
+        self.solutions = np.full((problem_index[-1] + 1, width), n)
+        """For each problem its first starts that have ended feasible, ascending; n, of
+        those that are not known. Starts after the last one are not needed."""
 
     def is_needed(self, starts: Int[np.ndarray, " k"]) -> Bool[np.ndarray, " k"]:
         """Return which starts are still needed."""
-        needed: np.ndarray = starts <= self.last_needed[self.problem_index[starts]]
+        needed: np.ndarray = starts <= self.solutions[self.problem_index[starts], -1]
         return needed
 
     def take(self, count: int) -> Int[np.ndarray, " k"]:
@@ -66,16 +63,28 @@ class StartQueue:
             starts = np.append(starts, following[needed])
         return starts
 
-    def count_solutions(self, starts: Sequence[int]) -> None:
+    def count_solutions(self, starts: Int[np.ndarray, " k"]) -> None:
         """Note starts that ended feasible; later ones may not be needed then."""
-        if not self.max_solutions:
+        if not self.max_solutions or not len(starts):
             return
-        for start in starts:
-            problem = self.problem_index[start]
-            first = sorted([*self.solutions[problem], start])[: self.max_solutions]
-            self.solutions[problem] = first
-            if len(first) == self.max_solutions:
-                self.last_needed[problem] = first[-1]
+        starts = np.sort(starts)
+        problems, row = np.unique(self.problem_index[starts], return_inverse=True)
+        rank = _ranks(row)
+        new = np.full((len(problems), rank.max() + 1), len(self.problem_index))
+        new[row, rank] = starts
+        first = np.sort(np.concatenate([self.solutions[problems], new], 1), 1)
+        self.solutions[problems] = first[:, : self.solutions.shape[1]]
+
+
+def _ranks(problem: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+    """Return the position of each start among those of its problem, its neighbours.
+
+    Args:
+        problem: of each start, ascending from 0.
+    """
+    first = np.searchsorted(problem, np.arange(problem[-1] + 1))
+    ranks: np.ndarray = np.arange(len(problem)) - first[problem]
+    return ranks
 
 
 class LaneSchedule:
@@ -125,8 +134,9 @@ class LaneSchedule:
             lanes = self.lanes[worker]
             has_ended = (lanes != IDLE_INDEX) & (out.status != Status.INTERRUPTED)
             self._copy(out, has_ended, lanes)
-            is_success = has_ended & np.isin(out.status, SUCCESS)
-            self.queue.count_solutions(lanes[is_success].tolist())
+            is_feasible = out.status == Status.CONVERGED
+            is_feasible |= out.status == Status.FEASIBLE
+            self.queue.count_solutions(lanes[has_ended & is_feasible])
             lanes[has_ended] = IDLE_INDEX
             self._running[worker] = out, lanes.copy()
             self.has_begun = True
@@ -143,13 +153,15 @@ class LaneSchedule:
         """Return the results of the starts that were needed, and their indices."""
         results, _ = self.read()
         needed = np.flatnonzero(self._needed())
-        return Result(*(a[needed] for a in results)), needed
+        return Result(*(a.take(needed, 0) for a in results)), needed
 
     def _needed(self) -> Bool[np.ndarray, " n"]:
         return self.queue.is_needed(np.arange(len(self.queue.problem_index)))
 
     def _copy(self, out: Result, which: np.ndarray, lanes: np.ndarray) -> None:
         """Copy the results of some lanes to those of their starts."""
-        starts = lanes[which]
+        rows = np.flatnonzero(which)
+        starts = lanes[rows]
         for all_starts, all_lanes in zip(self.results, out, strict=True):
-            all_starts[starts] = all_lanes[which]
+            # `take` is several times faster than an index.
+            all_starts[starts] = all_lanes.take(rows, 0)

@@ -61,7 +61,7 @@ MAX_ACCELERATOR_LANES = 4096
 SPECULATIVE_STARTS = 2
 """Number of starts that run at once for each solution that is asked for. Higher values
 find it sooner, but more of them turn out not to be needed."""
-_IDLE_STATES: Memo[SolverState] = Memo(MAX_PROBLEMS)
+_IDLE_STATES: Memo[SolverState | Packed] = Memo(MAX_PROBLEMS)
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def solve_multistart(
     workers = min(count_cores(), -(-n // lane_count)) if has_threads else 1
     program = _LaneProgram(inputs, options, mesh)
     queue = StartQueue(inputs.problem_index, max_solutions)
-    results = _unsolved_results(inputs, program.idle_state)
+    results = _unsolved_results(inputs, unpack(program.idle_state))
     schedule = LaneSchedule(queue, results, workers, lane_count)
 
     def get_progress() -> Progress:
@@ -230,17 +230,20 @@ class _LaneProgram:
         self.leaves = [a if v else put_sharded(mesh, False, a) for a, v in pairs]
         x = inputs.initial_paths[0]
         # Making one takes 10 ms of tracing.
-        self.idle_state: SolverState = _IDLE_STATES.get(
+        self.idle_state: SolverState | Packed = _IDLE_STATES.get(
             (inputs.problem, x.shape, x.dtype),
-            lambda: empty_state(inputs.problem, inputs.first_data(), x, options),
+            lambda: pack(
+                empty_state(inputs.problem, inputs.first_data(), x, options), np
+            ),
         )
-        """State of a lane that has ended, as NumPy arrays."""
+        """State of a lane that has ended, packed NumPy arrays."""
 
     def idle_lanes(self, lane_count: int) -> Any:
         """Return packed idle states of lanes, on the devices."""
-        state = pack(self.idle_state, np)
         return self._shard(
-            jax.tree.map(lambda a: np.repeat(np.asarray(a)[None], lane_count, 0), state)
+            jax.tree.map(
+                lambda a: np.repeat(np.asarray(a)[None], lane_count, 0), self.idle_state
+            )
         )
 
     def __call__(
@@ -259,18 +262,19 @@ class _LaneProgram:
             iterations: number of iterations in the round.
         """
         inputs = self.inputs
-        rows = inputs.problem_index[starts]
+        # `take` is several times faster than an index.
+        rows = inputs.problem_index.take(starts)
         pairs = zip(self.leaves, self.is_varied, strict=True)
         state, out = _advance_lanes_compiled(
             inputs.problem,
             inputs.data_structure,
             self.is_varied,
             self.mesh,
-            [self._shard(a[rows]) if v else a for a, v in pairs],
+            [self._shard(a.take(rows, 0)) if v else a for a, v in pairs],
             state,
-            self._shard(inputs.initial_paths[starts]),
+            self._shard(inputs.initial_paths.take(starts, 0)),
             self._shard(is_fresh),
-            self._shard(inputs.penalties[starts]),
+            self._shard(inputs.penalties.take(starts)),
             self.options,
             iterations,
         )

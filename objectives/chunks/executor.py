@@ -51,7 +51,7 @@ def solve_on_executor(
     executor: Executor,
     folder: ChunkFolder,
     work: object,
-    count: int,
+    problems: range,
     chunk_size: int,
     reporter: ProgressReporter,
 ) -> None:
@@ -61,7 +61,7 @@ def solve_on_executor(
         executor: the workers.
         folder: of the chunks, that all workers see.
         work: a function of a chunk, a range, that returns its results.
-        count: number of problems.
+        problems: those to solve.
         chunk_size: largest number of problems in a chunk.
         reporter: of the problems that are done.
 
@@ -71,8 +71,8 @@ def solve_on_executor(
         ObjectiveError: if the workers end.
         Exception: what the work raises.
     """
-    name, missing = folder.write_work(work), folder.missing(count, chunk_size)
-    run = _Run(executor, folder, name, count)
+    name, missing = folder.write_work(work), folder.missing(problems, chunk_size)
+    run = _Run(executor, folder, name, problems)
     try:
         for chunk in missing:
             run.submit(chunk)
@@ -85,10 +85,10 @@ class _Run:
     """Chunks that have been given out."""
 
     def __init__(
-        self, executor: Executor, folder: ChunkFolder, name: str, count: int
+        self, executor: Executor, folder: ChunkFolder, name: str, problems: range
     ) -> None:
         self.executor, self.folder = executor, folder
-        self.name, self.count = name, count
+        self.name, self.problems = name, problems
         self.futures: dict[range, Future] = {}
         """Chunks that have not ended."""
         self.tries: Counter[range] = Counter()
@@ -151,7 +151,7 @@ class _Run:
         self, error: Exception, chunk: range | None = None
     ) -> ObjectiveError:
         """Return the error that tells what is stored."""
-        stored = int(self.folder.is_stored(self.count).sum())
+        is_stored = self.folder.is_stored(self.problems.stop)[self.problems.start :]
         what = "The executor's workers have ended"
         if chunk is not None:
             what = (
@@ -159,7 +159,7 @@ class _Run:
                 " each time with their worker"
             )
         return ObjectiveError(
-            f"{what} ({type(error).__name__}: {error}). {stored} of {self.count}"
-            f" problems are stored in {str(self.folder.path)!r}, and the same call goes"
-            " on with the others."
+            f"{what} ({type(error).__name__}: {error}). {is_stored.sum()} of"
+            f" {len(is_stored)} problems are stored in {str(self.folder.path)!r}, and"
+            " the same call goes on with the others."
         )

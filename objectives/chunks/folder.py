@@ -54,21 +54,19 @@ class ChunkFolder:
             is_stored[chunk.start : chunk.stop] = True
         return is_stored
 
-    def missing(self, count: int, size: int) -> list[range]:
-        """Return chunks of at most `size` problems that no file has yet.
+    def missing(self, problems: range, size: int) -> list[range]:
+        """Return chunks of at most `size` of some problems that no file has yet.
 
-        Their bounds depend on nothing but the two numbers, so that all clients of the
+        Their bounds depend on nothing but the two arguments, so that all clients of the
         folder deal in the same chunks. All are about as long, so that one compiled
         program solves them. Each client begins at another one, at random, and goes
         round: clients that start together share the chunks.
         """
-        num_chunks = -(-count // size)
-        bounds = [k * count // num_chunks for k in range(num_chunks + 1)]
-        is_stored = self.is_stored(count)
+        is_stored = self.is_stored(problems.stop)
         chunks = [
-            range(start + run.start, start + run.stop)
-            for start, stop in pairwise(bounds)
-            for run in true_runs(~is_stored[start:stop])
+            part[run.start : run.stop]
+            for part in parts_of(problems, max(-(-len(problems) // size), 1))
+            for run in true_runs(~is_stored[part.start : part.stop])
         ]
         first = secrets.randbelow(len(chunks)) if chunks else 0
         return chunks[first:] + chunks[:first]
@@ -178,6 +176,30 @@ def make_chunk_size(chunk_size: int) -> int:
     )
 
 
+def make_share(share: tuple[int, int] | None, folder: Path | None) -> tuple[int, int]:
+    """Return a checked share (k, n), the k-th of n; None: all problems, (1, 1).
+
+    Raises:
+        ObjectiveError: for anything else, or without a folder for its results.
+    """
+    if share is None:
+        return 1, 1
+    expected = "(k, n), the k-th of n shares, with 1 <= k <= n"
+    if not isinstance(share, tuple | list) or len(share) != 2:
+        raise ObjectiveError(f"share is {share!r}, expected {expected}.")
+    k, n = (
+        integer("share", i, expected, lambda i: i >= 1, ObjectiveError) for i in share
+    )
+    if k > n:
+        raise ObjectiveError(f"share is {share!r}, expected {expected}.")
+    if folder is None:
+        raise ObjectiveError(
+            "share is given without checkpoint_dir; give a folder that all processes"
+            " see, for the solutions of all shares."
+        )
+    return k, n
+
+
 def open_folder(path: Path, digests: Mapping[str, str]) -> ChunkFolder:
     """Return a new folder of chunks, or one that was made for the same problems.
 
@@ -234,6 +256,12 @@ def write_first(file: Path, data: bytes) -> None:
             draft.replace(file)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def parts_of(problems: range, count: int) -> list[range]:
+    """Return consecutive parts of a range, all about as long."""
+    bounds = [k * len(problems) // count for k in range(count + 1)]
+    return [problems[start:stop] for start, stop in pairwise(bounds)]
 
 
 def true_runs(mask: Bool[np.ndarray, " n"]) -> list[range]:

@@ -93,7 +93,7 @@ def map_solves(
     if workers is None:
         _store_in_turn(work, folder, size, reporter)
     else:
-        solve_on_executor(workers, folder, work, count, size, reporter)
+        solve_on_executor(workers, folder, work, range(count), size, reporter)
     by_item = {
         k: result
         for chunk, results in folder.read()
@@ -137,7 +137,7 @@ def _store_in_turn(
     reporter: ProgressReporter,
 ) -> None:
     """Solve the items that are not stored yet, in this process."""
-    missing = folder.missing(len(work.items), size)
+    missing = folder.missing(range(len(work.items)), size)
     total, finished = sum(map(len, missing)), 0
     for chunk in missing:
         if not folder.has(chunk):

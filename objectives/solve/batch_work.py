@@ -125,7 +125,10 @@ class LaneWork(BatchWork[BatchResult]):
     ) -> SolutionBatch:
         """Return the solutions of all problems; see `BatchWork.solution_batch`."""
         count = self.problems.count
-        missing = np.setdiff1d(np.arange(count), [b for p in parts for b in p.problem])
+        is_missing = np.ones(count, bool)
+        for part in parts:
+            is_missing[part.problem] = False
+        missing = np.flatnonzero(is_missing)
         if missing.size:
             parts = [*parts, unsolved_result(self.problems, missing.tolist())]
         rows: BatchResult = jax.tree.map(lambda *a: np.concatenate(a), *parts)

@@ -17,7 +17,9 @@ from ..chunks.folder import (
     ChunkFolder,
     make_chunk_size,
     make_folder_path,
+    make_share,
     open_folder,
+    parts_of,
     true_runs,
 )
 from ..terms.objective import ObjectiveError
@@ -42,6 +44,13 @@ class BatchSettings(NamedTuple):
     chunk_size: int | None
     """Largest number of problems in a file of the folder; None: as suits them."""
     executor: Executor | None
+    share: tuple[int, int]
+    """The k-th of n shares of the problems is solved, (k, n); (1, 1): all."""
+
+    def problems(self, count: int) -> range:
+        """Return which of all problems are to be solved."""
+        k, n = self.share
+        return parts_of(range(count), n)[k - 1]
 
 
 def make_batch_settings(
@@ -49,6 +58,7 @@ def make_batch_settings(
     checkpoint_dir: StrPath | None,
     chunk_size: int | None,
     executor: Executor | None,
+    share: tuple[int, int] | None,
 ) -> BatchSettings:
     """Return checked settings; see `KOMO.solve_batch`.
 
@@ -58,7 +68,11 @@ def make_batch_settings(
     size = None if chunk_size is None else make_chunk_size(chunk_size)
     folder = make_folder_path(checkpoint_dir)
     settings = BatchSettings(
-        check_mesh(mesh), folder, size, check_executor(executor, folder)
+        check_mesh(mesh),
+        folder,
+        size,
+        check_executor(executor, folder),
+        make_share(share, folder),
     )
     if mesh is not None and executor is not None:
         raise ObjectiveError(
@@ -100,12 +114,13 @@ def _solve(
         return work.solution_batch([ends], set(ends.problem[~is_complete].tolist()))
     folder = open_folder(path, batch_fingerprint(work.problems, work.settings))
     stopped: list[Ends] = []
+    share = batch_settings.problems(count)
     try:
         if executor is None:
-            _solve_chunks(work, folder, chunk_size, reporter, mesh, stopped)
+            _solve_chunks(work, folder, share, chunk_size, reporter, mesh, stopped)
         else:
             solve_on_executor(
-                executor, folder, work.sent(), count, chunk_size, reporter
+                executor, folder, work.sent(), share, chunk_size, reporter
             )
     except KeyboardInterrupt:
         is_nothing = not stopped and not folder.is_stored(count).any()
@@ -121,6 +136,7 @@ def _solve(
 def _solve_chunks(
     work: BatchWork[Ends],
     folder: ChunkFolder,
+    problems: range,
     chunk_size: int,
     reporter: ProgressReporter,
     mesh: Mesh | None,
@@ -131,6 +147,7 @@ def _solve_chunks(
     Args:
         work: the batch.
         folder: of its chunks.
+        problems: those to solve.
         chunk_size: largest number of problems in a chunk.
         reporter: of the progress.
         mesh: see `BatchWork.solve`.
@@ -139,7 +156,7 @@ def _solve_chunks(
     Raises:
         KeyboardInterrupt: for an interrupt before there is a result of a chunk.
     """
-    missing = folder.missing(work.problems.count, chunk_size)
+    missing = folder.missing(problems, chunk_size)
     total, solved = sum(map(len, missing)), 0
     for chunk in missing:
         if not folder.has(chunk):

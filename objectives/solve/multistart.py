@@ -302,14 +302,13 @@ def _solution_maker(
     What depends on the worlds is taken now, since they may change until it is called.
     """
     which = result.problem.tolist()
-    worlds = [problems.world_spec(b) for b in which]
-    known = {
-        spec: (spec.frozen(), mode_sequence(spec)) for spec in dict.fromkeys(worlds)
-    }
+    worlds = problems.world_index(result.problem)
+    specs = {k: problems.specs[k] for k in np.unique(worlds).tolist()}
+    known = {k: (spec.frozen(), mode_sequence(spec)) for k, spec in specs.items()}
 
     def make(row: int) -> Solution:
-        spec, b, end = worlds[row], which[row], _result_of(result.result, row)
-        frozen, modes = known[spec]
+        k, b, end = int(worlds[row]), which[row], _result_of(result.result, row)
+        spec, (frozen, modes) = specs[k], known[k]
         initial = problems.initial
         record = SolveRecord(
             frozen if initial is None else frozen.from_path(initial[b]),

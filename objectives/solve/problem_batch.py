@@ -6,7 +6,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import PyTree
+from jaxtyping import Int, PyTree
 
 from posewise.compilation.capacity import make_tables
 from posewise.features.functions.custom_symbol import tracing_once
@@ -46,6 +46,12 @@ class ProblemBatch:
     initial: Sequence[np.ndarray] | None = None
     """Initial path (T, nq) of each problem; None: those of the specifications."""
 
+    def world_index(
+        self, which: Sequence[int] | Int[np.ndarray, " k"]
+    ) -> Int[np.ndarray, " k"]:
+        """Return the index in `specs` of some problems."""
+        return np.asarray(which) % len(self.specs)
+
     def world_spec(self, b: int) -> ProblemSpec:
         """Return the specification in the world of problem b; one for each world."""
         return self.specs[b % len(self.specs)]
@@ -63,7 +69,8 @@ class ProblemBatch:
     def leaves_of(self, which: Sequence[int]) -> list[Any]:
         """Return the arrays; those that vary have the rows of some problems."""
         pairs = zip(self.leaves, self.varied, strict=True)
-        return [a[list(which)] if v else a for a, v in pairs]
+        rows = np.asarray(which)
+        return [a[rows] if v else a for a, v in pairs]
 
     @property
     def dtype(self) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import jax
 import numpy as np
 from jax.sharding import Mesh
+from jaxtyping import Float
 
 from posewise.solvers import BatchInputs, Status, solve_multistart
 from posewise.solvers.deadline import check_deadline
@@ -48,14 +49,14 @@ def solve_problems(
     began = time.perf_counter()
     leaves = problems.leaves_of(which)
     end = first_start + settings.starts
-    x = np.concatenate(_first_paths(problems, which, settings.seed, first_start, end))
-    x = x.astype(problems.dtype)
+    x = _first_paths(problems, which, settings.seed, first_start, end)
+    x = x.reshape(-1, *x.shape[2:]).astype(problems.dtype)
     problem_index = np.repeat(np.arange(len(which)), settings.starts)
     if max_solutions is None and all(
         o.type is not OT.sos for o in problems.specs[0].objectives
     ):
         max_solutions = 1
-    mu = [settings.initial_penalty(k) for k in range(first_start, end)] * len(which)
+    mu = [settings.initial_penalty(k) for k in range(first_start, end)]
     inputs = BatchInputs(
         problems.chain,
         problems.tree,
@@ -63,7 +64,7 @@ def solve_problems(
         problems.varied,
         problem_index=problem_index,
         initial_paths=x,
-        penalties=np.asarray(mu, x.dtype),
+        penalties=np.tile(np.asarray(mu, x.dtype), len(which)),
     )
     result, lanes = solve_multistart(
         inputs,
@@ -83,21 +84,17 @@ def solve_problems(
 
 def _first_paths(
     problems: ProblemBatch, which: Sequence[int], seed: int, first: int, end: int
-) -> list[np.ndarray]:
-    """Return the initial paths (starts, T, nq) of some starts of each problem."""
-    worlds = [problems.world_spec(b) for b in which]
+) -> Float[np.ndarray, "problems starts T nq"]:
+    """Return the initial paths of some starts of each problem."""
     # Problems in the same world share their random paths.
-    shared = {
-        spec: initial_paths(spec, seed, end)[first:] for spec in dict.fromkeys(worlds)
-    }
-    paths = [shared[spec] for spec in worlds]
-    if problems.initial is None or first:
-        return paths
-    initial = [initial_paths(problems.spec(b), seed, 1) for b in which]
-    pairs = zip(initial, paths, strict=True)
-    return [
-        np.concatenate([initial_path, random[1:]]) for initial_path, random in pairs
-    ]
+    worlds, world = np.unique(problems.world_index(which), return_inverse=True)
+    specs = [problems.specs[k] for k in worlds.tolist()]
+    shared = np.stack([initial_paths(spec, seed, end)[first:] for spec in specs])
+    paths = shared[world]
+    if problems.initial is not None and not first:
+        initial = [initial_paths(problems.spec(b), seed, 1)[0] for b in which]
+        paths[:, 0] = initial
+    return paths
 
 
 def solve_with_retry(

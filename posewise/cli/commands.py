@@ -20,6 +20,13 @@ from posewise.robots.typing import ModelName
 from posewise.robots.visual.figures import new_figure
 
 from . import output
+from .many_problems import (
+    has_many_problems,
+    is_share_stored,
+    share_text,
+    solve_many,
+    summarize_many,
+)
 from .motion_check import check_motion
 from .motion_section import solve_motion, summarize_motion
 from .moveit_input import read_input
@@ -45,7 +52,11 @@ def run_solve(options: Namespace) -> bool:
     check_output_paths(options.json, options.npz, options.trajectory, options.picture)
     require_suffixes(options)
     _check_trajectory(options)
+    _check_share(options)
     problem = read_input(options)
+    if has_many_problems(problem) or options.checkpoint is not None:
+        require_one_kind(problem)
+        return _run_batch(problem, options)
     _check_picture(problem, options)
     is_motion = "motion" in problem.sections
     if options.trajectory is not None and not problem.has_path and not is_motion:
@@ -75,6 +86,21 @@ def run_solve(options: Namespace) -> bool:
     return is_success
 
 
+def _run_batch(problem: ProblemFile, options: Namespace) -> bool:
+    """Solve a file of many problems, or a share of them; return whether it is done."""
+    for name in ("trajectory", "picture", "camera"):
+        if getattr(options, name) is not None:
+            problem.top.fail(
+                f"--{name} is for one problem, and this file has many: it has targets."
+            )
+    solutions = solve_many(problem, options.checkpoint, options.share)
+    if options.share is not None:
+        print(share_text(solutions, options.checkpoint, options.share))
+        return is_share_stored(solutions, options.share)
+    result = summarize_many(problem, solutions)
+    return _report_result(result, options.json, options.npz)
+
+
 def _run_motion(problem: ProblemFile, options: Namespace) -> bool:
     plan = solve_motion(problem)
     is_success = _report_result(summarize_motion(plan), options.json, options.npz)
@@ -83,6 +109,22 @@ def _run_motion(problem: ProblemFile, options: Namespace) -> bool:
     if plan.steps:
         _write_trajectory(plan, options, is_success)
     return is_success
+
+
+def _check_share(options: Namespace) -> None:
+    """Raise an error for a share whose results would be nowhere, before any work."""
+    if options.share is None:
+        return
+    if options.checkpoint is None:
+        raise LoadError(
+            "--share needs a folder that all processes see: --checkpoint DIR."
+        )
+    for name in ("json", "npz"):
+        if getattr(options, name) is not None:
+            raise LoadError(
+                f"--{name} has the results of all problems, and --share only solves"
+                " some of them; give it to the call without --share."
+            )
 
 
 PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
@@ -186,6 +228,8 @@ def run_check(options: Namespace) -> bool:
         return _report_result(output.check_problem(problem), options.json)
     options.failed = "not every check is passed"
     require_one_kind(problem)
+    if has_many_problems(problem):
+        problem.top.fail("a file of many problems has no single result to check.")
     check = check_placements
     if problem.has_path:
         check = check_path

@@ -121,6 +121,19 @@ Its speed jumps at slices; with --rounded corners are rounded by parabolas, on w
 limits of `motion_limits` hold at all times. With --retime it is as fast as these limits
 and the speed limits of the model allow.
 
+A path or a configuration for each of many targets, solved together: an objective has
+`targets` in place of `target`, a list of rows, or a file beside it (.csv, .npy):
+
+    objectives:
+      - {{feature: position, frames: [panda_hand_tcp], targets: points.csv}}
+
+    posewise solve many.yaml --checkpoint out --npz many.npz
+
+With --checkpoint it goes on after any end. In a job array each job solves a share, as
+`--share 3/20`; the same command without --share then reports all:
+
+    posewise solve many.yaml --checkpoint out --share $SLURM_ARRAY_TASK_ID/20
+
 Expressions such as "Box([1, 1, 1])" are in quotes where they have brackets.
 
 A scene of MoveIt (.yaml, .json, .scene) with a motion request is a problem too:

@@ -14,6 +14,7 @@ from posewise.logic.formulas.predicate import Predicate
 from posewise.objectives import KOMO, OT, MoveItProblem, Placement, Solution
 from posewise.objectives.placement import solve_placement
 from posewise.objectives.terms.interval import select_interval
+from posewise.objectives.terms.objective import Objective
 from posewise.objectives.terms.typing import Times
 from posewise.robots.config import Config
 from posewise.robots.errors import unknown_name
@@ -24,6 +25,7 @@ from posewise.solvers import Options
 from .expressions import read_predicate
 from .komo_section import read_komo
 from .scene import read_scene, set_coordinates
+from .target_rows import read_targets
 from .yaml_entries import (
     Entry,
     read_entries,
@@ -57,6 +59,7 @@ FEATURE_KEYS = (
     "feature",
     "frames",
     "target",
+    "targets",
     "scale",
     "order",
     "type",
@@ -155,21 +158,37 @@ def _read_timed_predicate(entry: Entry) -> TimedPredicate:
 
 
 def make_path_problem(problem: ProblemFile) -> tuple[KOMO, dict[str, Any]]:
-    """Return the path problem, and the arguments of its `solve`.
+    """Return the path problem, the first one of many, and arguments of its `solve`.
+
+    Raises:
+        ProblemError: for invalid input, with file, line and key.
+    """
+    komo, arguments, _ = make_path_problems(problem)
+    return komo, arguments
+
+
+def make_path_problems(
+    problem: ProblemFile,
+) -> tuple[KOMO, dict[str, Any], dict[Objective, np.ndarray]]:
+    """Return a path problem, arguments of its `solve`, and targets of many problems.
+
+    The targets (problems, D) are those of the objectives with a key `targets`; if there
+    are none, the file has one problem.
 
     Raises:
         ProblemError: for invalid input, with file, line and key.
     """
     if problem.moveit is not None:
-        return problem.moveit.komo(), {"starts": MOVEIT_STARTS}
+        return problem.moveit.komo(), {"starts": MOVEIT_STARTS}, {}
     komo, arguments = read_komo(problem.world, problem.sections["komo"])
+    targets: dict[Objective, np.ndarray] = {}
     for entry in problem.section("objectives").items("mappings"):
         with entry.locating_errors():
-            _add_objective(komo, entry)
+            targets |= _add_objective(komo, entry)
     for timed in problem.predicates:
         with timed.entry.locating_errors():
             komo.add(timed.predicate, timed.times)
-    return komo, {**_solver_arguments(problem), **arguments}
+    return komo, {**_solver_arguments(problem), **arguments}, targets
 
 
 def make_placement_arguments(problem: ProblemFile) -> dict[str, Any]:
@@ -238,8 +257,8 @@ def solve_placements(problem: ProblemFile) -> list[Placement]:
         return solve_placement(problem.world, **arguments)
 
 
-def _add_objective(komo: KOMO, entry: Entry) -> None:
-    """Add a feature, a control cost, a mode switch or a preset."""
+def _add_objective(komo: KOMO, entry: Entry) -> dict[Objective, np.ndarray]:
+    """Add a feature, a control cost, a mode switch or a preset; return many targets."""
     kind = _objective_kind(entry)
     if kind == "control":
         fields = entry.fields(CONTROL_KEYS)
@@ -261,13 +280,16 @@ def _add_objective(komo: KOMO, entry: Entry) -> None:
         komo.add(preset, times)
     else:
         feature, objective_type, values = _read_feature(entry)
-        komo.add_objective(
+        objective = komo.add_objective(
             values.get("times"),
             feature,
             type=objective_type,
             name=values.get("name"),
             between=values.get("between"),
         )
+        if "targets" in values:
+            return {objective: values["targets"]}
+    return {}
 
 
 def _placement_constraint(world: Config, entry: Entry) -> Any:
@@ -288,6 +310,8 @@ def _placement_constraint(world: Config, entry: Entry) -> Any:
         entry.fail("has times, but a placement has one moment only.")
     if values.get("between") is not None:
         entry.fail("has between, but a placement has one moment only.")
+    if "targets" in values:
+        entry.fail("has targets; only paths and configurations (komo) may be many.")
     feature.check(world)
     return feature, objective_type
 
@@ -337,6 +361,11 @@ def _read_feature(entry: Entry) -> tuple[Feature, OT, dict[str, Any]]:
         fields["type"].fail(message)
     if "name" in values:
         fields["name"].text("a name for reports")
+    if "targets" in values:
+        if "target" in values:
+            entry.fail("has target and targets, expected one of them.")
+        values["targets"] = read_targets(fields["targets"])
+        values["target"] = values["targets"][0]
     numbers: dict[str, Any] = {k: values.get(k) for k in ("order", "target", "scale")}
     options = {k: values[k] for k in symbol.options if k in values}
     frames = read_names(fields, "frames")

@@ -53,11 +53,13 @@ def test_first_starts_of_all_problems_come_first(problems, want):
         (1, [0, 4], [0, 4]),
         (2, [1], [0, 1, 2, 3, 4, 5]),
         (2, [2, 1], [0, 1, 2, 4, 5]),
+        (2, [3, 5, 0], [0, 1, 2, 3, 4, 5]),
+        (10**12, [0, 1, 2, 3, 4, 5], [0, 1, 2, 3, 4, 5]),
     ],
 )
 def test_starts_after_enough_solutions_are_not_needed(max_solutions, solved, needed):
     queue = StartQueue(np.array([0, 0, 0, 0, 1, 1]), max_solutions)
-    queue.count_solutions(solved)
+    queue.count_solutions(np.array(solved))
     assert np.flatnonzero(queue.is_needed(np.arange(6))).tolist() == needed
     assert sorted(order(queue)) == needed
 

@@ -151,6 +151,16 @@ def test_clients_of_a_folder_share_its_chunks(tmp_path):
     assert stored(tmp_path) == list(range(8))
 
 
+@pytest.mark.parametrize("executor", [None, Eager()], ids=["none", "eager"])
+def test_a_share_solves_its_own_problems(tmp_path, executor):
+    got = solve(tmp_path, executor, share=(2, 3))
+    is_solved = np.isin(np.arange(8), [2, 3, 4])
+    np.testing.assert_array_equal(got.status == Status.INTERRUPTED, ~is_solved)
+    np.testing.assert_array_equal(got.feasible, is_solved)
+    assert stored(tmp_path) == [2, 3, 4]
+    same(solve(tmp_path, executor), whole())
+
+
 def test_the_first_file_stays(tmp_path):
     file = tmp_path / "chunk"
     chunk_folder.write_first(file, b"first")
@@ -204,6 +214,22 @@ def test_executors_that_do_not_fit(options, match):
         komo.solve_batch({goal: targets}, **options)
     with pytest.raises(ObjectiveError, match=match):
         pw.map_solves(square, [1], **options)
+
+
+@pytest.mark.parametrize(
+    ("share", "match"),
+    [
+        ((1, 2), "share is given without checkpoint_dir"),
+        ((3, 2), r"share is \(3, 2\), expected \(k, n\)"),
+        ((0, 2), r"share.*expected \(k, n\)"),
+        ((1.5, 2), r"share.*expected \(k, n\)"),
+        (2, r"share is 2, expected \(k, n\)"),
+    ],
+)
+def test_shares_that_do_not_fit(share, match):
+    komo, goal, targets = reaching_circle(2)
+    with pytest.raises(ObjectiveError, match=match):
+        komo.solve_batch({goal: targets}, share=share)
 
 
 def test_a_mesh_is_not_for_an_executor(tmp_path):
