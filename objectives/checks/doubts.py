@@ -40,10 +40,7 @@ def impediments_of(constraint: object, C: Config) -> Iterator[str]:
 
 @singledispatch
 def supports_of(constraint: object, C: Config) -> Iterator[tuple[FrameName, FrameName]]:
-    """Yield objects, each with another one in which or on which it must be.
-
-    None of those in it can be on top of each other instead.
-    """
+    """Yield objects, each with another one in which or on which it must be."""
     yield from ()
 
 

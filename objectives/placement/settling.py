@@ -1,18 +1,21 @@
 """Placements in which objects stand on their faces, with their centres supported.
 
 A constraint such as `OnTopOf` holds of an object that is tilted by a few degrees, or
-whose centre is beyond the edge of what carries it. It is not likely meant so.
+whose centre is beyond the edge of what carries it, and `InsideOf` of one in the air. It
+is not likely meant so.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 from jaxtyping import Float
 
 from posewise.robots.config import Config
 from posewise.robots.config.posed_frames import posed_frames
+from posewise.robots.contact.bounding_boxes import body_boxes
 from posewise.robots.contact.verticals import (
     MAX_CARRIED_GAP,
     columns_of_box,
@@ -33,6 +36,9 @@ MAX_LEAN = np.radians(10)
 """Largest turn onto a face [rad]; what leans more is left, as it may be meant."""
 COLUMNS = 24
 """Number of columns along each edge of an object; more find thinner supports."""
+COLUMNS_OF_BODY = 8
+"""Number of columns along each edge of what is above another body; more find contacts
+with round ones earlier."""
 EDGE_MARGIN = 5e-3
 """Least distance of a centre of mass from the edge of what carries it [m]; a larger one
 keeps objects off supports that are hardly large enough."""
@@ -59,13 +65,13 @@ def settled_state(
 ) -> Float[np.ndarray, " nq"]:
     """Return a state in which objects stand on faces, and their centres are supported.
 
-    Each is turned about its centre by the least angle, and moved horizontally by the
-    least distance, with all that stands on it. What it may overlap then is for the
-    solver to tell.
+    Each is turned about its centre by the least angle, lowered to what is below it, and
+    moved horizontally by the least distance, with all that stands on it. What it may
+    overlap then is for the solver to tell.
 
     Args:
         world: in which the objects are on free joints; not changed.
-        q: state in which each object touches its support.
+        q: state in which each object is on or in its support.
         supports: the support of each object.
     """
     world = world.copy()
@@ -75,8 +81,10 @@ def settled_state(
     ]
     for stack in (standing := [s for s in stacks if s.lean <= MAX_LEAN]):
         stack.stand_on_face()
-    for stack in standing:
+    # What is below comes down first.
+    for stack in sorted(standing, key=lambda s: s.bottom):
         for _ in range(MAX_EDGES):
+            stack.come_down()
             if not stack.leave_edge():
                 break
     return world.q
@@ -146,31 +154,66 @@ class _LoadedObject:
         origin[2] = pose[2] + old[:, 2].min() - new[:, 2].min()
         self._move(self.name, np.concatenate([origin, turned]))
 
+    @property
+    def _posed_points(self) -> Float[np.ndarray, "n 3"]:
+        """Points in the world whose hull is the object [m]."""
+        pose = self.world.pose(self.name)
+        points: np.ndarray = self._points @ quat_to_matrix(pose[3:]).T + pose[:3]
+        return points
+
+    @property
+    def bottom(self) -> float:
+        """Height of the object's lowest point [m]."""
+        return float(self._posed_points[:, 2].min())
+
+    def come_down(self) -> None:
+        """Lower the stack until the object is on what is below it, if anything is."""
+        _, bottom, tops = self._columns()
+        with np.errstate(invalid="ignore"):
+            gaps = bottom[:, None] - tops
+        below = gaps[gaps >= -MAX_CARRIED_GAP]
+        if np.isfinite(below).any():
+            self._shift(np.array([0.0, 0.0, -max(below.min(), 0.0)]))
+
     def leave_edge(self) -> bool:
         """Move the stack from an edge that its centre of mass is beyond; if it was."""
         shift = self._shift_from_edge()
         if not shift.any():
             return False
+        self._shift(np.append(shift, 0.0))
+        return True
+
+    def _shift(self, shift: Float[np.ndarray, "3"]) -> None:
+        """Move the stack by a vector [m]."""
         for name in self.names:
             pose = self.world.pose(name)
-            pose[:2] += shift
+            pose[:3] += shift
             self._move(name, pose)
-        return True
+
+    def _columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return columns through the object, its bottoms, and tops of all others."""
+        world, subtree = self.world, {*self.world.subtree(self.name)}
+        solid = [i for i, f in enumerate(world.frames) if f.geometries]
+        parts = [i for i in solid if world.frames[i].name in subtree]
+        others = [i for i in solid if world.frames[i].name not in subtree]
+        points, below = self._posed_points, posed_frames(world, others)
+        low, high = points.min(0), points.max(0)
+        grids = [columns_of_box(low, high, COLUMNS)]
+        # Walls may be thinner than the distances between these.
+        for body in chain(*(zip(*body_boxes(*frame), strict=True) for frame in below)):
+            first, last = np.maximum(low, body[0]), np.minimum(high, body[1])
+            if (first < last)[:2].all():
+                grids.append(columns_of_box(first, last, COLUMNS_OF_BODY))
+        places = np.concatenate(grids)
+        bottom = vertical_spans(posed_frames(world, parts), places).bottom.min(1)
+        return places, bottom, vertical_spans(below, places).top
 
     def _shift_from_edge(self) -> Float[np.ndarray, "2"]:
         """Return the shift by which the centre gets above what carries the object [m].
 
         Zero: it is above it, or nothing carries the object.
         """
-        world, subtree = self.world, {*self.world.subtree(self.name)}
-        solid = [i for i, f in enumerate(world.frames) if f.geometries]
-        parts = [i for i in solid if world.frames[i].name in subtree]
-        others = [i for i in solid if world.frames[i].name not in subtree]
-        pose = world.pose(self.name)
-        points = self._points @ quat_to_matrix(pose[3:]).T + pose[:3]
-        places = columns_of_box(points.min(0), points.max(0), COLUMNS)
-        bottom = vertical_spans(posed_frames(world, parts), places).bottom.min(1)
-        top = vertical_spans(posed_frames(world, others), places).top
+        places, bottom, top = self._columns()
         with np.errstate(invalid="ignore"):
             carried = (np.abs(bottom[:, None] - top) <= MAX_CARRIED_GAP).any(1)
         arms = places[carried] - self._centre(self.names)[:2]

@@ -100,3 +100,19 @@ def test_placements_stand_but_costs_come_first() -> None:
     )
     best.apply(C)
     assert up(C, "cup")[1] == pytest.approx(0.06, abs=5e-3)
+
+
+@pytest.mark.parametrize("x", [0.0, 0.05])
+def test_what_is_in_something_comes_down_onto_what_is_below(x) -> None:
+    C = world(
+        lower=(CUP, [0, 0, 0.08], 0.02),
+        upper=(pw.Box([0.06, 0.06, 0.04]), [x, 0, 0.25], 0.0),
+        lid=(PLATE, [0.12, 0.12, 0.3], 0.0),
+    )
+    # narrower than the columns through the lid are apart
+    C.add_frame("rib", position=[0.12, 0.12, 0.1], shape=pw.Box([0.004, 0.3, 0.2]))
+    after = settled(C, {"upper": "table", "lower": "table", "lid": "table"})
+    heights = [after.pose(name)[2] for name in ("lower", "upper", "lid")]
+    # beyond the rim of the cup it is moved onto it
+    np.testing.assert_allclose(heights, [0.05, 0.12, 0.21], atol=1e-4)
+    assert np.linalg.norm(after.pose("upper")[:2]) < 0.04
