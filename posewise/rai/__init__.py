@@ -57,6 +57,8 @@ from .tasks.manipulation import KOMO_ManipulationHelper as KOMO_ManipulationHelp
 from .tasks.simulation import Simulation as Simulation
 from .tasks.simulation import SimulationState as SimulationState
 from .tasks.skeleton import Skeleton as Skeleton
+from .toy_problems import get_NLP_Problem_names as get_NLP_Problem_names
+from .toy_problems import make_NLP_Problem as make_NLP_Problem
 from .viewer import ConfigurationViewer as ConfigurationViewer
 
 clear_params, get_params, set_params = params_clear, params_get, params_add

@@ -14,7 +14,7 @@ _INERTIA = "inertias are those of the shapes, or set by `setMass`"
 _SURFACE = "there are no shapes of voxels; make a mesh and use `setMesh`"
 _COLLADA = "use `writeMesh`, `writeURDF` or `posewise.Config.write_usd`"
 _FORCE = "use `posewise.KOMO.add_contact`, whose forces are variables of the problem"
-_TOY = "there are no toy problems; write one with `NLP_Factory`"
+_SKELETON = "its model is not part of robotic; give a `Skeleton` your own"
 _ROBOT = (
     "it drives rai's robots and simulator; use `Simulation`, and a robot's own driver"
 )
@@ -32,16 +32,14 @@ ABSENT = {
     "ImageViewer": "show images by matplotlib",
     "KOMO_Objective": "objectives are `posewise.Objective`",
     "NLP_SolverOptions": _OPTIONS,
-    "OptBench_Skeleton_Handover": _TOY,
-    "OptBench_Skeleton_Pick": _TOY,
-    "OptBench_Skeleton_StackAndBalance": _TOY,
-    "OptBenchmark_InvKin_Endeff": _TOY,
+    "OptBench_Skeleton_Handover": _SKELETON,
+    "OptBench_Skeleton_Pick": _SKELETON,
+    "OptBench_Skeleton_StackAndBalance": _SKELETON,
+    "OptBenchmark_InvKin_Endeff": "write its three objectives by `KOMO`",
     "StepObservation": _ROBOT,
     "algo": "it is rai's test code",
     "calib": "posewise has no calibration; use OpenCV",
     "getArucoImage": "use OpenCV",
-    "get_NLP_Problem_names": _TOY,
-    "make_NLP_Problem": _TOY,
     "params_file": "read the file yourself, and pass a dictionary to `params_add`",
     "rai_path": "use `raiPath`",
     "setRaiPath": "paths of files are given in full",
@@ -105,7 +103,9 @@ DIFFERS = {
     "SolverReturn": "also has `every_row_holds` and posewise's `solution`",
     "compiled": "names posewise",
     "clear_params": "is `params_clear`",
+    "get_NLP_Problem_names": "those of mathematics, and not of robots and meshes",
     "get_params": "is `params_get`",
+    "make_NLP_Problem": "Jacobians of all, and dense; rai's 2π is off by 1e-5",
     "set_params": "is `params_add`",
     "params_add": "`noInteractivity`, `physx/motorKp`, `physx/motorKd` have effects",
     "version": "of posewise",

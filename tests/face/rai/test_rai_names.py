@@ -379,3 +379,20 @@ def test_splines_say_what_does_not_fit():
     S.setKnots(2, np.linspace(0, 1, 4))
     with pytest.raises(pw.ObjectiveError, match="expected 6 in all"):
         S.setCtrlPoints(np.zeros((3, 2)))
+
+
+@pytest.mark.parametrize("name", ry.get_NLP_Problem_names())
+def test_slopes_of_toy_problems_are_those_of_differences(name):
+    nlp = ry.make_NLP_Problem(name)
+    x = 0.7 * np.sin(np.arange(nlp.dimension) + 0.3)
+    assert nlp.checkJacobian(x, 1e-5)
+
+
+def test_random_toy_problems_are_as_told():
+    C = ry.make_NLP_Problem("square.3").evaluate(np.zeros(3))[1]
+    np.testing.assert_allclose(C @ C.T, np.diag([1, 10, 100]), atol=1e-9)
+    phi, _ = ry.make_NLP_Problem("LinearProgram").evaluate(np.zeros(2))
+    assert len(phi) == 16 and phi[0] == 0 and phi[1:].max() < -0.2
+    assert ry.NLP_Solver(ry.make_NLP_Problem("LinearProgram")).solve().feasible
+    with pytest.raises(pw.PosewiseError, match="no 'IK'.*Rosenbrock.*NLP_Factory"):
+        ry.make_NLP_Problem("IK")

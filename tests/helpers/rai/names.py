@@ -200,6 +200,28 @@ def cameras(ry):
     return {"cloud": ry.depthImage2PointCloud(depth, np.array([2.0, 4, 1, 0.5]))}
 
 
+def toy_problems(ry):
+    # rai's 2 pi is wrong in the sixth digit, which shows little near 0.
+    values = {
+        "Rastrigin": 0.01,
+        "Ackley": 0.01,
+        "Himmelblau": 1.0,
+        "SpherePacking": 1.0,
+    }
+    slopes = "Rosenbrock RastriginSOS Box Modes Wedge HalfCircle".split()
+    out = {}
+    for name in (*values, *slopes, "Rosenbrock.5", "Box.3", "Modes.3"):
+        nlp = ry.make_NLP_Problem(name if "." in name else f"{name}.2")
+        x = values.get(name, 1.0) * np.sin(np.arange(nlp.getDimension()) + 0.3)
+        phi, J = nlp.evaluate(x)
+        out[name] = phi
+        out[f"{name} types"] = nlp.types
+        out[f"{name} bounds"] = nlp.getBounds().tolist()[:1]
+        if name not in values:
+            out[f"{name} slopes"] = J
+    return out
+
+
 SNIPPETS = (
     states_beyond_joints,
     dictionaries,
@@ -209,6 +231,7 @@ SNIPPETS = (
     splines,
     factories,
     cameras,
+    toy_problems,
 )
 
 if __name__ == "__main__":
