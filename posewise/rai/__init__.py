@@ -16,7 +16,9 @@ with its own conventions where rai has a defect. Units are rai's. Differences fr
 - `KOMO_ManipulationHelper` goes by rai's sum, too, and warns of what that lets pass.
 """
 
-from typing import TYPE_CHECKING, NoReturn
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from .cameras import CameraView as CameraView
 from .cameras import depthImage2PointCloud as depthImage2PointCloud
@@ -66,5 +68,8 @@ clear_params, get_params, set_params = params_clear, params_get, params_add
 
 if not TYPE_CHECKING:
 
-    def __getattr__(name: str) -> NoReturn:
+    def __getattr__(name: str) -> ModuleType:
+        if name == "_robotic":
+            # Programs annotate arguments by rai's compiled module.
+            return sys.modules[__name__]
         _raise_absent(name)

@@ -396,3 +396,13 @@ def test_random_toy_problems_are_as_told():
     assert ry.NLP_Solver(ry.make_NLP_Problem("LinearProgram")).solve().feasible
     with pytest.raises(pw.PosewiseError, match="no 'IK'.*Rosenbrock.*NLP_Factory"):
         ry.make_NLP_Problem("IK")
+
+
+def test_what_rai_takes_silently_is_warned_of():
+    C = ry.Config()
+    box = C.addFrame("box").setShape(ry.ST.box, [0.1, 0.2, 0.3])
+    with pytest.warns(UserWarning, match=r"got \[255, 0, 64\], expected.*0 to 1"):
+        box.setColor([255, 0, 64])
+    with pytest.warns(UserWarning, match="returns None: No frame 'bix'.*'box'"):
+        assert C.getFrame("bix") is None
+    assert C.C.frame("box").geometries[0].color[:3] == (1, 0, 1)

@@ -3,6 +3,8 @@
 Each takes the module as `ry`, as those of `rai_tutorials` do.
 """
 
+import warnings
+
 import numpy as np
 
 
@@ -222,6 +224,21 @@ def toy_problems(ry):
     return out
 
 
+def loose_arguments(ry):
+    C, out = ry.Config(), {}
+    C.addFile(ry.raiPath("panda/panda.g"))
+    path = np.linspace(0.1, 0.7, 7)[None]
+    C.setJointState(path)
+    out["path of one slice"] = C.getFrame("gripper").getPosition()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        out["missing"] = C.getFrame("nobody")
+        box = C.addFrame("box").setShape(ry.ST.box, [0.1, 0.2, 0.3])
+        out["bytes"] = box.setColor([255, 0, 64]).asDict()["color"]
+    out["annotated"] = ry._robotic.Config.__name__
+    return out
+
+
 SNIPPETS = (
     states_beyond_joints,
     dictionaries,
@@ -232,6 +249,7 @@ SNIPPETS = (
     factories,
     cameras,
     toy_problems,
+    loose_arguments,
 )
 
 if __name__ == "__main__":
