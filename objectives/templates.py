@@ -30,8 +30,7 @@ def setup_sequence(C: Config, phases: int, collisions: bool = True) -> KOMO:
     Costs are differences between the configurations (scale 0.1) and from home (0.01).
     """
     komo = KOMO(C, phases, 1, 1)
-    komo.add_control_objective(0, 0.01)
-    komo.add_control_objective(1, 0.1)
+    add_motion_costs(komo, 0.1, 0.01)
     return without_overlaps(komo, collisions)
 
 
@@ -89,6 +88,20 @@ def sub_motion(
     """
     C, q = waypoints.sub_problem(phase)
     return setup_point_to_point(C, q, slices, collisions)
+
+
+def add_motion_costs(komo: KOMO, motion: float, homing: float) -> None:
+    """Add the costs of distance from home and of motion, of the problem's order.
+
+    Args:
+        komo: the problem that gets them.
+        motion: scale of speed or acceleration; 0: none.
+        homing: scale of the distance from home; 0: none.
+    """
+    if homing > 0:
+        komo.add_control_objective(0, homing)
+    if motion > 0:
+        komo.add_control_objective(komo.k_order, motion)
 
 
 def without_overlaps(komo: KOMO, collisions: bool = True) -> KOMO:

@@ -11,7 +11,7 @@ import posewise as pw
 _STRUCTURE = "worlds are simplified where programs are made, not in the world itself"
 _DYNAMICS = "use `Simulation`, or write the world by `C.C.write_mjcf` for MuJoCo"
 _INERTIA = "inertias are those of the shapes, or set by `setMass`"
-_SURFACE = "there are no shapes of voxels; make a mesh and use `setMesh`"
+_SURFACE = "use `setMesh` with a mesh by `marching_cubes` of scikit-image"
 _COLLADA = "use `writeMesh`, `writeURDF` or `posewise.Config.write_usd`"
 _FORCE = "use `posewise.KOMO.add_contact`, whose forces are variables of the problem"
 _SKELETON = "its model is not part of robotic; give a `Skeleton` your own"
@@ -73,7 +73,7 @@ ABSENT = {
     "Frame.setJointSampleStdDev": "random starts are uniform within limits",
     "Frame.setLines": "there are no shapes of lines; use `setPointCloud`",
     "Frame.setMeshAsLines": "there are no shapes of lines; use `setPointCloud`",
-    "Frame.setTensorShape": _SURFACE,
+    "Frame.setTensorShape": f"rai only draws it, and fails for distances; {_SURFACE}",
     "Frame.setTextureFile": "meshes have colors, not textures",
     "Frame.transformToDiagInertia": _INERTIA,
     "KOMO.addContactForceFrame": _FORCE,
