@@ -29,6 +29,7 @@ from .enums import JT as JT
 from .enums import OT as OT
 from .enums import ST as ST
 from .enums import SY as SY
+from .enums import ArgWord as ArgWord
 from .enums import ControlMode as ControlMode
 from .enums import SimulationEngine as SimulationEngine
 from .enums import compiled as compiled
@@ -56,6 +57,7 @@ from .tasks.lgp import LGP_TAMP_Abstraction as LGP_TAMP_Abstraction
 from .tasks.lgp import LGP_Tool as LGP_Tool
 from .tasks.lgp import default_LGP_TAMP_Abstraction as default_LGP_TAMP_Abstraction
 from .tasks.manipulation import KOMO_ManipulationHelper as KOMO_ManipulationHelper
+from .tasks.robot_operation import BotOp as BotOp
 from .tasks.simulation import Simulation as Simulation
 from .tasks.simulation import SimulationState as SimulationState
 from .tasks.skeleton import Skeleton as Skeleton
@@ -63,6 +65,7 @@ from .toy_problems import get_NLP_Problem_names as get_NLP_Problem_names
 from .toy_problems import make_NLP_Problem as make_NLP_Problem
 from .viewer import ConfigurationViewer as ConfigurationViewer
 
+_left, _right, _sequence, _path = ArgWord
 clear_params, get_params, set_params = params_clear, params_get, params_add
 
 

@@ -15,18 +15,13 @@ _SURFACE = "use `setMesh` with a mesh by `marching_cubes` of scikit-image"
 _COLLADA = "use `writeMesh`, `writeURDF` or `posewise.Config.write_usd`"
 _FORCE = "use `posewise.KOMO.add_contact`, whose forces are variables of the problem"
 _SKELETON = "its model is not part of robotic; give a `Skeleton` your own"
-_ROBOT = (
-    "it drives rai's robots and simulator; use `Simulation`, and a robot's own driver"
-)
+_LAUNCH = "there are no threads of robots and cameras; use a robot's own driver"
 _PHYSX = "it is PhysX; write the world by `C.C.write_mjcf` and use MuJoCo"
 _ATTACH = "use `Config.attach` or `Config.delFrame`, and make a new `Simulation`"
-_CONSTANT = "it is an argument of `BotOp`"
 _WINDOW = "it is about rai's own window"
 _OPTIONS = "pass options to `NLP_Solver.setOptions`"
 
 ABSENT = {
-    "ArgWord": _CONSTANT,
-    "BotOp": _ROBOT,
     "CameraViewSensor": "`CameraView.setCamera` returns its own camera",
     "DataGen": _PHYSX,
     "ImageViewer": "show images by matplotlib",
@@ -36,7 +31,7 @@ ABSENT = {
     "OptBench_Skeleton_Pick": _SKELETON,
     "OptBench_Skeleton_StackAndBalance": _SKELETON,
     "OptBenchmark_InvKin_Endeff": "write its three objectives by `KOMO`",
-    "StepObservation": _ROBOT,
+    "StepObservation": "use `BotOp.move` with `overwrite`",
     "algo": "it is rai's test code",
     "calib": "posewise has no calibration; use OpenCV",
     "getArucoImage": "use OpenCV",
@@ -44,6 +39,23 @@ ABSENT = {
     "rai_path": "use `raiPath`",
     "setRaiPath": "paths of files are given in full",
     "test": "it is rai's test code",
+    "BotOp.attach": _ATTACH,
+    "BotOp.cheat_setFramePose": "use `Simulation.setState`",
+    "BotOp.detach": _ATTACH,
+    "BotOp.floating": "no gains; use `hold`",
+    "BotOp.get_tauExternal": "torques of contacts are not measured",
+    "BotOp.launch_arucoObjTracker": _LAUNCH,
+    "BotOp.launch_arucos": _LAUNCH,
+    "BotOp.launch_baslers": _LAUNCH,
+    "BotOp.launch_camera": _LAUNCH,
+    "BotOp.launch_franka": _LAUNCH,
+    "BotOp.launch_simulation": _LAUNCH,
+    "BotOp.launch_trossen": _LAUNCH,
+    "BotOp.setCompliance": "motors are equally stiff in all directions",
+    "BotOp.setControllerWriteData": "it is rai's test code",
+    "BotOp.sound": "there is no sound",
+    "BotOp.stepAction": "use `BotOp.move` with `overwrite`",
+    "BotOp.stepObservation": "use `BotOp.get_q` and `BotOp.get_qDot`",
     "Config.addH5Object": "make a frame and use `setMeshFile`, which reads `.h5`",
     "Config.dyn_F0": _DYNAMICS,
     "Config.dyn_MF": _DYNAMICS,
@@ -91,6 +103,7 @@ ABSENT = {
 """Why a name of rai is not here, and what to use instead."""
 
 DIFFERS = {
+    "BotOp": "a simulation by MuJoCo; time passes in `sync`; drives no real robot",
     "FS": "also has symbols of posewise",
     "NLP_Factory": "SciPy's SLSQP solves it",
     "NLP_Sampler": "ignores costs, and rai's options",

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from enum import Enum
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -29,6 +29,10 @@ _MODES: dict[str, ModeKind] = {
     "stableZero": "rigid",
 }
 """rai's modes, and the equivalent modes of `posewise.KOMO.add_mode_switch`."""
+
+
+Timing: TypeAlias = tuple[float, int, float, Order]
+"""Phases, slices and duration [s] of each, and order, as of `KOMO.setTiming`."""
 
 
 class KOMO(KomoStarts, Absent):
@@ -268,7 +272,7 @@ class KOMO(KomoStarts, Absent):
 
 def problem_of_motion(
     C: Config,
-    timing: tuple[float, int, float, Order],
+    timing: Timing,
     motion: float,
     homing: float,
     collisions: bool,
@@ -277,7 +281,7 @@ def problem_of_motion(
 
     Args:
         C: the configuration.
-        timing: phases, slices, duration [s] and order, as of `KOMO.setTiming`.
+        timing: see `Timing`.
         motion: scale of differences or accelerations; 0: none.
         homing: scale of the distance from home; 0: none.
         collisions: whether frames must not overlap.

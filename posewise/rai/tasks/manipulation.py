@@ -16,7 +16,7 @@ from posewise.robots.typing import Axis, Frames, VectorLike
 from ..config import Config
 from ..enums import FS, JT, OT
 from ..frame import Frame
-from ..komo import KOMO, problem_of_motion
+from ..komo import KOMO, Timing, problem_of_motion
 from ..nlp import NLP_Solver
 from ..path_finder import RRT_PathFinder
 from ..results import FEASIBLE_LIMIT, SolverReturn
@@ -123,7 +123,7 @@ class KOMO_ManipulationHelper:
             joint_limits: ignored.
             quaternion_norms: ignored.
         """
-        timing = (K, steps_per_phase, 1.0, 2)
+        timing: Timing = (K, steps_per_phase, 1.0, 2)
         self.komo = problem_of_motion(
             C, timing, acceleration_scale, homing_scale, accumulated_collisions
         )

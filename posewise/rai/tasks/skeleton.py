@@ -15,7 +15,7 @@ from posewise.robots.typing import Axis, VectorLike
 
 from ..config import Config
 from ..enums import raise_unsupported
-from ..komo import KOMO, problem_of_motion
+from ..komo import KOMO, Timing, problem_of_motion
 
 DURATION = 5.0
 """Duration of a phase, as in rai [s]. With less, costs of motion grow."""
@@ -278,7 +278,7 @@ class Skeleton:
         collScale: float = 1e1,
     ) -> KOMO:
         """Return the problem of a path; `lenScale` is ignored, as in rai."""
-        timing = (max(self.getMaxPhase(), 1.0), stepsPerPhase, DURATION, 2)
+        timing: Timing = (max(self.getMaxPhase(), 1.0), stepsPerPhase, DURATION, 2)
         komo = problem_of_motion(
             Configuration, timing, accScale, homingScale, self._is_broad
         )
@@ -297,7 +297,7 @@ class Skeleton:
         collScale: float = 1e1,
     ) -> KOMO:
         """Return the problem of one configuration at the end of each phase."""
-        timing = (max(self.getMaxPhase(), 1.0), 1, DURATION, 1)
+        timing: Timing = (max(self.getMaxPhase(), 1.0), 1, DURATION, 1)
         komo = problem_of_motion(
             Configuration, timing, lenScale, homingScale, self._is_broad
         )
