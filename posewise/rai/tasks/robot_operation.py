@@ -228,8 +228,9 @@ class BotOp(Absent):
         self.gripperMove(id, 0.0, speed)
 
     def gripperDone(self, id: Enum) -> bool:
-        """Return whether a gripper stands at its width, or holds something."""
-        return self._simulation.gripperIsDone(GRIPPERS[id])
+        """Return whether a gripper stands at its width, holds something, or was never
+        told to move."""
+        return id not in self._told or self._simulation.gripperIsDone(GRIPPERS[id])
 
     def getGripperPos(self, id: Enum) -> float:
         """Return the joint value of the leading finger [m]."""

@@ -69,8 +69,10 @@ def test_a_workspace_follows_the_robot(workspace):
 
 def test_a_gripper_stops_at_its_width_and_at_its_limit(workspace):
     bot = ry.BotOp(workspace, False)
+    assert bot.gripperDone(ry._left)
     for width, end in ((0.02, 0.02), (0.075, 0.05)):
         bot.gripperMove(ry._left, width, 0.5)
+        assert not bot.gripperDone(ry._left)
         bot.wait(workspace, forTimeToEnd=False, forGripper=True)
         assert bot.getGripperPos(ry.ArgWord._left) == pytest.approx(end, abs=1e-3)
     bot.gripperClose(ry._left, speed=0.5)
