@@ -32,8 +32,11 @@ class FrameShapes(FrameWithPoses):
         return dict(self.world.frame(self.name).attributes)
 
     def setShape(self: ShapesT, type: Enum, size: VectorLike = ()) -> ShapesT:
-        """Set the shape with rai's sizes, such as `ST.ssBox, [x, y, z, radius]`."""
-        if type is ST.none:
+        """Set the shape with rai's sizes, such as `ST.ssBox, [x, y, z, radius]`.
+
+        A `pointCloud` is empty until `setPointCloud`; its size is ignored.
+        """
+        if type in (ST.none, ST.pointCloud):
             self.world.set_shape(self.name, None)
             return self
         args = f"shape: {type.name}, size: {np.ravel(size).astype(float).tolist()}"

@@ -33,14 +33,14 @@ def _within(limit: float, n: int) -> np.ndarray:
 
 
 def _rosenbrock(n: int) -> Problem:
-    def f(x: np.ndarray) -> np.ndarray:
+    def f(x: np.ndarray) -> np.generic:
         return np.sum((x[1:] - x[:-1] ** 2) ** 2 + 0.01 * (1 - x[:-1]) ** 2)
 
     return lambda x: np.array([f(x)]), [OT.f], _within(2.0, n)
 
 
 def _rastrigin(n: int) -> Problem:
-    def f(x: np.ndarray) -> np.ndarray:
+    def f(x: np.ndarray) -> np.generic:
         return np.sum(10 + x**2 - 10 * np.cos(2 * np.pi * x))
 
     return lambda x: np.array([f(x)]), [OT.f], _within(5.12, n)
@@ -54,7 +54,7 @@ def _rastrigin_squares(n: int) -> Problem:
 
 
 def _ackley(n: int) -> Problem:
-    def f(x: np.ndarray) -> np.ndarray:
+    def f(x: np.ndarray) -> np.generic:
         waves = np.mean(np.cos(2 * np.pi * x))
         return -20 * np.exp(-0.2 * np.sqrt(np.mean(x**2))) - np.exp(waves) + 20 + np.e
 
@@ -62,7 +62,7 @@ def _ackley(n: int) -> Problem:
 
 
 def _himmelblau(n: int) -> Problem:
-    def f(x: np.ndarray) -> np.ndarray:
+    def f(x: np.ndarray) -> np.generic:
         return (x[0] ** 2 + x[1] - 11) ** 2 + (x[0] + x[1] ** 2 - 7) ** 2
 
     return lambda x: np.array([f(x)]), [OT.f], _within(5.0, 2)
@@ -80,7 +80,7 @@ def _rugged(n: int) -> Problem:
     """Random values at ten points, mixed by distance between the nearest two."""
     points, values = np.random.uniform(-1, 1, (10, n)), np.random.normal(size=10)
 
-    def f(x: np.ndarray) -> np.ndarray:
+    def f(x: np.ndarray) -> np.generic:
         near = np.argsort(np.linalg.norm(points - x.real, axis=1))[:2]
         distance = np.sqrt(np.sum((points[near] - x) ** 2, 1))
         return values[near] @ distance[::-1] / (distance.sum() + 1e-10)

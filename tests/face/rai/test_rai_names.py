@@ -109,14 +109,14 @@ def test_keywords_are_robotics():
 
 def test_what_is_not_here_says_what_to_use():
     C = ry.Config()
-    with pytest.raises(pw.FeatureError, match="`Simulation`"):
-        ry.BotOp  # noqa: B018
+    with pytest.raises(pw.FeatureError, match="MuJoCo"):
+        ry.DataGen  # noqa: B018
     with pytest.raises(pw.FeatureError, match="KOMO.getFrameState"):
         C.setJointStateSlice([0.0], 1)
     with pytest.raises(pw.FeatureError, match="Gauss-Newton"):
         ry.NLP_Factory().getFHessian([0.0])
     assert not hasattr(C, "setJointStates") and not hasattr(ry, "BotOpp")
-    assert not hasattr(ry, "BotOp")
+    assert not hasattr(ry, "DataGen")
 
 
 def small_world() -> ry.Config:

@@ -43,9 +43,9 @@ def test_motions_take_the_times_of_robotic(workspace):
     bot.moveTo(q0 + [0.2, 1.0], 5.0)
     assert bot.getTimeToEnd() == pytest.approx(1.09572 + 1.0955, abs=1e-3)
     bot.home(workspace)
-    bot.move([q1, q0, q1, q0], [2.0])
+    bot.move(np.stack([q1, q0, q1, q0]), [2.0])
     assert bot.getTimeToEnd() == pytest.approx(2.66667, abs=1e-3)
-    bot.move([q1, q0], [1.0, 1.5], overwrite=True)
+    bot.move(np.stack([q1, q0]), [1.0, 1.5], overwrite=True)
     assert bot.getTimeToEnd() == pytest.approx(1.5)
     bot.hold()
     bot.moveAutoTimed(np.linspace(q0, q1, 20), 0.5, 0.5)
@@ -96,6 +96,6 @@ def test_what_it_cannot_do_is_told(workspace):
         ry.BotOp(workspace, useRealRobot=True)
     bot = ry.BotOp(workspace, False)
     with pytest.raises(pw.ConfigError, match="2 points, expected at least 16"):
-        bot.moveAutoTimed([bot.get_q(), bot.get_q()])
+        bot.moveAutoTimed(np.zeros((2, 2)))
     with pytest.raises(AttributeError, match="BotOp.sound is not in posewise"):
         bot.sound()

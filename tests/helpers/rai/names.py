@@ -235,6 +235,8 @@ def loose_arguments(ry):
         out["missing"] = C.getFrame("nobody")
         box = C.addFrame("box").setShape(ry.ST.box, [0.1, 0.2, 0.3])
         out["bytes"] = box.setColor([255, 0, 64]).asDict()["color"]
+    cloud = C.addFrame("cloud").setShape(ry.ST.pointCloud, [2])
+    out["cloud"] = cloud.setPointCloud(np.eye(3), [255, 0, 0]).getMeshPoints()
     out["annotated"] = ry._robotic.Config.__name__
     return out
 
