@@ -179,7 +179,7 @@ class Skeleton:
         collisions: bool,
     ) -> KOMO:
         komo = KOMO(C, self.phases, slices, order)
-        add_motion_costs(komo, motion, homing)
+        add_motion_costs(komo, order, motion, homing)
         self.add_to(komo)
         return without_overlaps(komo, collisions)
 
@@ -204,7 +204,7 @@ class Skeleton:
             collisions: whether frames must not overlap in the last slice.
         """
         komo = KOMO(C, NUM_FINAL_PHASES, 1, 1)
-        add_motion_costs(komo, motion, homing)
+        add_motion_costs(komo, 1, motion, homing)
         self.add_final_to(komo)
         return without_overlaps(komo, collisions)
 
