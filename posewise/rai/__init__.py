@@ -3,7 +3,8 @@
 The modules translate names and argument conventions; posewise computes all results,
 with its own conventions where rai has a defect. Units are rai's. Differences from rai:
 
-- Mistakes raise a `PosewiseError` with a sentence; nothing ends the process.
+- Mistakes raise a `PosewiseError` with a sentence; nothing ends the process. As in rai,
+  `getFrame` returns None for an unknown name, and both warn.
 - Methods that take a frame's name use the first frame of that name.
 - `getJointNames` lists one name for each entry of the joint state; rai's also lists
   mimic joints.
@@ -12,7 +13,7 @@ with its own conventions where rai has a defect. Units are rai's. Differences fr
   whether every row is within 1e-3, which is posewise's `feasible`.
 - Views are pages in the browser, and nothing where there is no screen.
 - What is not here says so, and what to use instead; `posewise.rai.coverage` lists it.
-- `Simulation` is by MuJoCo, an extra, where rai has PhysX.
+- `Simulation` and `BotOp` are by MuJoCo, an extra, where rai has PhysX and robots.
 - `KOMO_ManipulationHelper` goes by rai's sum, too, and warns of what that lets pass.
 """
 
