@@ -24,8 +24,8 @@ ENGINES = {
     "BotOp": ("BotOp", "bot.", "del bot"),
     "PhysX": ("Simulation", "S.step", "S.get", "S.set", "move_a_bit", "env.", "env)"),
 }
-"""Words by which a cell is known to need an engine: posewise has no BotOp, and takes
-MuJoCo in place of PhysX."""
+"""Words by which a cell is known to need an engine: posewise takes MuJoCo in place of
+PhysX, and drives no real robot."""
 
 
 def engine(cell: Cell) -> str:

@@ -20,7 +20,7 @@ from posewise.robots.typing import FrameName
 from .komo import KOMO
 from .presets.preset import Preset
 from .problem.objective_builder import resolve_interval
-from .templates import without_overlaps
+from .templates import add_motion_costs, without_overlaps
 from .terms.interval import SupportsObjectives
 from .terms.objective import ObjectiveError
 from .terms.typing import ContactKind, ModeKind
@@ -179,10 +179,7 @@ class Skeleton:
         collisions: bool,
     ) -> KOMO:
         komo = KOMO(C, self.phases, slices, order)
-        if motion > 0:
-            komo.add_control_objective(order, motion)
-        if homing > 0:
-            komo.add_control_objective(0, homing)
+        add_motion_costs(komo, order, motion, homing)
         self.add_to(komo)
         return without_overlaps(komo, collisions)
 
@@ -207,8 +204,7 @@ class Skeleton:
             collisions: whether frames must not overlap in the last slice.
         """
         komo = KOMO(C, NUM_FINAL_PHASES, 1, 1)
-        komo.add_control_objective(1, motion)
-        komo.add_control_objective(0, homing)
+        add_motion_costs(komo, 1, motion, homing)
         self.add_final_to(komo)
         return without_overlaps(komo, collisions)
 

@@ -7,6 +7,7 @@ neither needs an objective.
 import numpy as np
 
 from posewise.features import FS
+from posewise.features.typing import Order
 from posewise.robots.config import Config
 from posewise.robots.kinematics.periods import nearest_turn
 from posewise.robots.typing import FrameName, VectorLike
@@ -30,8 +31,7 @@ def setup_sequence(C: Config, phases: int, collisions: bool = True) -> KOMO:
     Costs are differences between the configurations (scale 0.1) and from home (0.01).
     """
     komo = KOMO(C, phases, 1, 1)
-    komo.add_control_objective(0, 0.01)
-    komo.add_control_objective(1, 0.1)
+    add_motion_costs(komo, 1, 0.1, 0.01)
     return without_overlaps(komo, collisions)
 
 
@@ -89,6 +89,21 @@ def sub_motion(
     """
     C, q = waypoints.sub_problem(phase)
     return setup_point_to_point(C, q, slices, collisions)
+
+
+def add_motion_costs(komo: KOMO, order: Order, motion: float, homing: float) -> None:
+    """Add the costs of distance from home and of motion.
+
+    Args:
+        komo: the problem that gets them.
+        order: of the cost of motion: 1: speed; 2: acceleration.
+        motion: scale of speed or acceleration; 0: none.
+        homing: scale of the distance from home; 0: none.
+    """
+    if homing > 0:
+        komo.add_control_objective(0, homing)
+    if motion > 0:
+        komo.add_control_objective(order, motion)
 
 
 def without_overlaps(komo: KOMO, collisions: bool = True) -> KOMO:

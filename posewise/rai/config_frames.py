@@ -1,6 +1,7 @@
 """Frames of a configuration: they are added, found, removed and moved."""
 
 import tempfile
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -120,16 +121,16 @@ class ConfigFrames:
         self.C.joints.set_type(top, "rigid")
 
     def getFrame(self, frameName: str, warnIfNotExist: bool = True) -> Frame | None:
-        """Return the frame of a name.
+        """Return the frame of a name, or None with a warning if there is none.
 
-        Without `warnIfNotExist` the result is None if there is no such frame.
-
-        Raises:
-            ConfigError: for an unknown name.
+        Without `warnIfNotExist` there is no warning.
         """
-        if not warnIfNotExist and frameName not in self.C.frame_names:
+        try:
+            self.C.index(frameName)
+        except pw.ConfigError as error:
+            if warnIfNotExist:
+                warnings.warn(f"getFrame returns None: {error}", stacklevel=2)
             return None
-        self.C.index(frameName)
         return Frame(self.C, frameName)
 
     def frame(self, frameID: int) -> Frame:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 import posewise as pw
-from posewise.robots.typing import VectorLike
+from posewise.robots.typing import MatrixLike, VectorLike
 
 from .config_frames import ConfigFrames
 from .frame import Frame
@@ -27,10 +27,13 @@ class ConfigJoints(ConfigFrames):
         """Return the joint state (n,)."""
         return self.C.q
 
-    def setJointState(self, q: VectorLike, joints: Sequence[str] = ()) -> None:
+    def setJointState(
+        self, q: VectorLike | MatrixLike, joints: Sequence[str] = ()
+    ) -> None:
         """Set the joint state, or the concatenated values of the named joints.
 
-        Named joints may be ones that `selectJoints` has left out.
+        The state may be a path (1, n). Named joints may be ones that `selectJoints` has
+        left out.
 
         Raises:
             ConfigError: for a wrong number of values.
@@ -38,7 +41,7 @@ class ConfigJoints(ConfigFrames):
         self.restore_origins(self.C)
         self.displaced = {}
         if not joints:
-            self.C.q = q
+            self.C.q = np.ravel(np.asarray(q, float))
             return
         sizes = [self.C.joints.value(name).size for name in joints]
         if np.size(q) != sum(sizes):

@@ -11,41 +11,51 @@ import posewise as pw
 _STRUCTURE = "worlds are simplified where programs are made, not in the world itself"
 _DYNAMICS = "use `Simulation`, or write the world by `C.C.write_mjcf` for MuJoCo"
 _INERTIA = "inertias are those of the shapes, or set by `setMass`"
-_SURFACE = "there are no shapes of voxels; make a mesh and use `setMesh`"
+_SURFACE = "use `setMesh` with a mesh by `marching_cubes` of scikit-image"
 _COLLADA = "use `writeMesh`, `writeURDF` or `posewise.Config.write_usd`"
 _FORCE = "use `posewise.KOMO.add_contact`, whose forces are variables of the problem"
-_TOY = "there are no toy problems; write one with `NLP_Factory`"
-_ROBOT = (
-    "it drives rai's robots and simulator; use `Simulation`, and a robot's own driver"
-)
+_SKELETON = "its model is not part of robotic; give a `Skeleton` your own"
+_LAUNCH = "there are no threads of robots and cameras; use a robot's own driver"
 _PHYSX = "it is PhysX; write the world by `C.C.write_mjcf` and use MuJoCo"
 _ATTACH = "use `Config.attach` or `Config.delFrame`, and make a new `Simulation`"
-_CONSTANT = "it is an argument of `BotOp`"
 _WINDOW = "it is about rai's own window"
 _OPTIONS = "pass options to `NLP_Solver.setOptions`"
 
 ABSENT = {
-    "ArgWord": _CONSTANT,
-    "BotOp": _ROBOT,
     "CameraViewSensor": "`CameraView.setCamera` returns its own camera",
     "DataGen": _PHYSX,
     "ImageViewer": "show images by matplotlib",
     "KOMO_Objective": "objectives are `posewise.Objective`",
     "NLP_SolverOptions": _OPTIONS,
-    "OptBench_Skeleton_Handover": _TOY,
-    "OptBench_Skeleton_Pick": _TOY,
-    "OptBench_Skeleton_StackAndBalance": _TOY,
-    "OptBenchmark_InvKin_Endeff": _TOY,
-    "StepObservation": _ROBOT,
+    "OptBench_Skeleton_Handover": _SKELETON,
+    "OptBench_Skeleton_Pick": _SKELETON,
+    "OptBench_Skeleton_StackAndBalance": _SKELETON,
+    "OptBenchmark_InvKin_Endeff": "write its three objectives by `KOMO`",
+    "StepObservation": "use `BotOp.move` with `overwrite`",
     "algo": "it is rai's test code",
     "calib": "posewise has no calibration; use OpenCV",
     "getArucoImage": "use OpenCV",
-    "get_NLP_Problem_names": _TOY,
-    "make_NLP_Problem": _TOY,
     "params_file": "read the file yourself, and pass a dictionary to `params_add`",
     "rai_path": "use `raiPath`",
     "setRaiPath": "paths of files are given in full",
     "test": "it is rai's test code",
+    "BotOp.attach": _ATTACH,
+    "BotOp.cheat_setFramePose": "use `Simulation.setState`",
+    "BotOp.detach": _ATTACH,
+    "BotOp.floating": "no gains; use `hold`",
+    "BotOp.get_tauExternal": "torques of contacts are not measured",
+    "BotOp.launch_arucoObjTracker": _LAUNCH,
+    "BotOp.launch_arucos": _LAUNCH,
+    "BotOp.launch_baslers": _LAUNCH,
+    "BotOp.launch_camera": _LAUNCH,
+    "BotOp.launch_franka": _LAUNCH,
+    "BotOp.launch_simulation": _LAUNCH,
+    "BotOp.launch_trossen": _LAUNCH,
+    "BotOp.setCompliance": "motors are equally stiff in all directions",
+    "BotOp.setControllerWriteData": "it is rai's test code",
+    "BotOp.sound": "there is no sound",
+    "BotOp.stepAction": "use `BotOp.move` with `overwrite`",
+    "BotOp.stepObservation": "use `BotOp.get_q` and `BotOp.get_qDot`",
     "Config.addH5Object": "make a frame and use `setMeshFile`, which reads `.h5`",
     "Config.dyn_F0": _DYNAMICS,
     "Config.dyn_MF": _DYNAMICS,
@@ -75,7 +85,7 @@ ABSENT = {
     "Frame.setJointSampleStdDev": "random starts are uniform within limits",
     "Frame.setLines": "there are no shapes of lines; use `setPointCloud`",
     "Frame.setMeshAsLines": "there are no shapes of lines; use `setPointCloud`",
-    "Frame.setTensorShape": _SURFACE,
+    "Frame.setTensorShape": f"rai only draws it, and fails for distances; {_SURFACE}",
     "Frame.setTextureFile": "meshes have colors, not textures",
     "Frame.transformToDiagInertia": _INERTIA,
     "KOMO.addContactForceFrame": _FORCE,
@@ -93,6 +103,7 @@ ABSENT = {
 """Why a name of rai is not here, and what to use instead."""
 
 DIFFERS = {
+    "BotOp": "a simulation by MuJoCo; time passes in `sync`; drives no real robot",
     "FS": "also has symbols of posewise",
     "NLP_Factory": "SciPy's SLSQP solves it",
     "NLP_Sampler": "ignores costs, and rai's options",
@@ -105,7 +116,9 @@ DIFFERS = {
     "SolverReturn": "also has `every_row_holds` and posewise's `solution`",
     "compiled": "names posewise",
     "clear_params": "is `params_clear`",
+    "get_NLP_Problem_names": "those of mathematics, and not of robots and meshes",
     "get_params": "is `params_get`",
+    "make_NLP_Problem": "Jacobians of all, and dense; rai's 2π is off by 1e-5",
     "set_params": "is `params_add`",
     "params_add": "`noInteractivity`, `physx/motorKp`, `physx/motorKd` have effects",
     "version": "of posewise",

@@ -57,6 +57,9 @@ SY = _make_enum(
 )
 """Symbols of `Skeleton`; `KOMO.addModeSwitch` takes those of modes."""
 
+ArgWord = _make_enum("ArgWord", "_left _right _sequence _path")
+"""Arguments of `BotOp`: which gripper."""
+
 SimulationEngine = _make_enum("SimulationEngine", "physx bullet kinematic")
 """Engines of `Simulation`."""
 

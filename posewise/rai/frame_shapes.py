@@ -1,5 +1,6 @@
 """Shapes of a frame, with rai's sizes and chained setters."""
 
+import warnings
 from enum import Enum
 from typing import Any, TypeVar
 
@@ -31,8 +32,11 @@ class FrameShapes(FrameWithPoses):
         return dict(self.world.frame(self.name).attributes)
 
     def setShape(self: ShapesT, type: Enum, size: VectorLike = ()) -> ShapesT:
-        """Set the shape with rai's sizes, such as `ST.ssBox, [x, y, z, radius]`."""
-        if type is ST.none:
+        """Set the shape with rai's sizes, such as `ST.ssBox, [x, y, z, radius]`.
+
+        A `pointCloud` is empty until `setPointCloud`; its size is ignored.
+        """
+        if type in (ST.none, ST.pointCloud):
             self.world.set_shape(self.name, None)
             return self
         args = f"shape: {type.name}, size: {np.ravel(size).astype(float).tolist()}"
@@ -131,8 +135,17 @@ class FrameShapes(FrameWithPoses):
                 return ST.mesh, []
 
     def setColor(self: ShapesT, color: VectorLike) -> ShapesT:
-        """Set the color: grey, grey and alpha, RGB or RGBA, from 0 to 1."""
+        """Set the color: grey, grey and alpha, RGB or RGBA, from 0 to 1.
+
+        Numbers beyond are drawn as 0 or 1, with a warning.
+        """
         parts = np.ravel(color).tolist()
+        if parts and not 0 <= min(parts) <= max(parts) <= 1:
+            warnings.warn(
+                f"setColor: got {parts}, expected numbers from 0 to 1, not bytes; they"
+                " are drawn as the nearest of these.",
+                stacklevel=2,
+            )
         self.world.set_color(self.name, _rgb(parts))
         self.world.set_attributes(self.name, color=parts)
         return self
@@ -207,7 +220,8 @@ class FrameShapes(FrameWithPoses):
 
 
 def _rgb(color: Any) -> Any:
-    """Return a color with its grey as red, green and blue; others as given."""
-    if np.size(color) not in (1, 2) or color is None:
-        return color
-    return [color[0]] * 3 + list(color[1:])
+    """Return a color within 0 to 1, with its grey as red, green and blue."""
+    if color is None:
+        return None
+    parts = np.clip(color, 0.0, 1.0).tolist()
+    return [parts[0]] * 3 + parts[1:] if len(parts) in (1, 2) else parts

@@ -3,12 +3,13 @@
 import warnings
 from collections.abc import Sequence
 from enum import Enum
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 import posewise as pw
 from posewise.features.typing import Order, ScaleLike, TargetLike
+from posewise.objectives.templates import without_overlaps
 from posewise.objectives.terms.typing import ModeKind, Times
 from posewise.robots.typing import Frames
 from posewise.robots.world.kinematics_builder import topological_order
@@ -28,6 +29,10 @@ _MODES: dict[str, ModeKind] = {
     "stableZero": "rigid",
 }
 """rai's modes, and the equivalent modes of `posewise.KOMO.add_mode_switch`."""
+
+
+Timing: TypeAlias = tuple[float, int, float, Order]
+"""Phases, slices and duration [s] of each, and order, as of `KOMO.setTiming`."""
 
 
 class KOMO(KomoStarts, Absent):
@@ -263,6 +268,33 @@ class KOMO(KomoStarts, Absent):
             )
         C, end = self.solution.sub_problem(phase)
         return _wrap_world(C), C.q, end
+
+
+def problem_of_motion(
+    C: Config,
+    timing: Timing,
+    motion: float,
+    homing: float,
+    collisions: bool,
+) -> KOMO:
+    """Return a problem with costs of distance from home, and of its highest order.
+
+    Args:
+        C: the configuration.
+        timing: see `Timing`.
+        motion: scale of differences or accelerations; 0: none.
+        homing: scale of the distance from home; 0: none.
+        collisions: whether frames must not overlap.
+    """
+    komo = KOMO()
+    komo.setTiming(*timing)
+    komo.setConfig(C, collisions)
+    if homing > 0:
+        komo.addControlObjective([], 0, homing)
+    if motion > 0:
+        komo.addControlObjective([], timing[-1], motion)
+    without_overlaps(komo.komo, collisions)
+    return komo
 
 
 def _world_of(config: Config) -> pw.Config:

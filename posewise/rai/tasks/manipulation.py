@@ -9,16 +9,14 @@ import numpy as np
 
 import posewise as pw
 from posewise import presets
-from posewise.features.typing import Order
 from posewise.objectives.presets.preset import Preset
-from posewise.objectives.templates import without_overlaps
 from posewise.objectives.terms.typing import AxisPair, SignedAxis, Times
 from posewise.robots.typing import Axis, Frames, VectorLike
 
 from ..config import Config
 from ..enums import FS, JT, OT
 from ..frame import Frame
-from ..komo import KOMO
+from ..komo import KOMO, Timing, problem_of_motion
 from ..nlp import NLP_Solver
 from ..path_finder import RRT_PathFinder
 from ..results import FEASIBLE_LIMIT, SolverReturn
@@ -73,7 +71,9 @@ class KOMO_ManipulationHelper:
             joint_limits: ignored, because limits always are bounds.
             quaternion_norms: ignored, because the solver normalises quaternions.
         """
-        self._setup(C, 1.0, 1, 0, homing_scale, 0.0, accumulated_collisions)
+        self.komo = problem_of_motion(
+            C, (1.0, 1, 1.0, 0), 0.0, homing_scale, accumulated_collisions
+        )
 
     def setup_sequence(
         self,
@@ -96,7 +96,9 @@ class KOMO_ManipulationHelper:
             joint_limits: ignored.
             quaternion_norms: ignored.
         """
-        self._setup(C, K, 1, 1, homing_scale, velocity_scale, accumulated_collisions)
+        self.komo = problem_of_motion(
+            C, (K, 1, 1.0, 1), velocity_scale, homing_scale, accumulated_collisions
+        )
 
     def setup_motion(
         self,
@@ -121,10 +123,10 @@ class KOMO_ManipulationHelper:
             joint_limits: ignored.
             quaternion_norms: ignored.
         """
-        self._setup(
-            C, K, steps_per_phase, 2, homing_scale, acceleration_scale,
-            accumulated_collisions,
-        )  # fmt: skip
+        timing: Timing = (K, steps_per_phase, 1.0, 2)
+        self.komo = problem_of_motion(
+            C, timing, acceleration_scale, homing_scale, accumulated_collisions
+        )
         self._add(presets.stop(), [float(K)])
 
     def setup_pick_and_place_waypoints(
@@ -164,25 +166,6 @@ class KOMO_ManipulationHelper:
         )  # fmt: skip
         self.komo.initWithWaypoints(np.reshape(q1, (1, -1)))
         self.komo.addObjective([1.0], FS.qItself, [], OT.eq, [1e0], q1)
-
-    def _setup(
-        self,
-        C: Config,
-        phases: float,
-        slices: int,
-        order: Order,
-        homing_scale: float,
-        motion_scale: float,
-        collisions: bool,
-    ) -> None:
-        """Set up a problem with costs of order 0 and of its highest order."""
-        self.komo.setTiming(phases, slices, 1.0, order)
-        self.komo.setConfig(C, collisions)
-        if homing_scale > 0:
-            self.komo.addControlObjective([], 0, homing_scale)
-        if motion_scale > 0:
-            self.komo.addControlObjective([], order, motion_scale)
-        without_overlaps(self.komo.komo, collisions)
 
     def _add(self, preset: Preset, times: Times) -> None:
         self.komo.komo.add(preset, times)

@@ -123,23 +123,26 @@ class Simulation(Absent):
             speed = (finger.width - self._reference[entry]) / tau
             rate[entry] = np.clip(speed, -finger.speed, finger.speed)
         physics.advance(self._reference, rate, tau)
-        self._update_config()
+        self.copy_state_to(self._config)
 
     def multi_step(self, tau_step: float, tau_sim: float) -> None:
         """Advance by a time along the spline, in steps of another time [s]."""
         for _ in range(max(round(tau_step / tau_sim), 1)):
             self.step([], tau_sim, ControlMode.spline)
 
-    def _update_config(self) -> None:
-        """Put the configuration in the state of the simulation."""
-        physics, C, q = self._physics, self._config.C, self._physics.q
-        self._config.setJointState(q[physics.driven])
+    def copy_state_to(self, config: Config) -> None:
+        """Put a configuration with the same joints in the state of the simulation.
+
+        Bodies that it does not have are left out.
+        """
+        physics, C, q = self._physics, config.C, self._physics.q
+        config.setJointState(q[physics.driven])
         # What stands still is skipped, for each change takes longer than the step.
         for name in physics.held:
             now = q[physics.entries(name)]
             if abs(now - C.joints.value(name)).max() > MIN_CHANGE:
                 C.set_joint(name, now)
-        for name in physics.loose:
+        for name in set(physics.loose) & set(C.frame_names):
             now = q[physics.entries(name)]
             if abs(now - C.pose(name)).max() > MIN_CHANGE:
                 C.set_pose(name, now)
@@ -179,6 +182,11 @@ class Simulation(Absent):
     def getTimeToSplineEnd(self) -> float:
         """Return the time until the spline ends [s]; negative since it has ended."""
         return float(self._spline.getKnots()[-1] - self.get_t())
+
+    @property
+    def spline_end(self) -> np.ndarray:
+        """Joint state (n,) at the end of the spline."""
+        return self._spline.getCtrlPoints()[-1]
 
     # -- states ------------------------------------------------------------------
 
@@ -265,10 +273,15 @@ class Simulation(Absent):
 
         Args:
             gripperFrameName: frame on the hand.
-            width: joint value of the leading finger at the end [m].
+            width: joint value of the leading finger at the end [m]; beyond its limits
+                the nearest of these.
             speed: [m/s].
         """
-        motion = _FingerMotion(self._finger(gripperFrameName), width, speed)
+        name, C = self._finger(gripperFrameName), self._config.C
+        joint = C.frames[C.tree.joint_frame(name)].joint
+        if joint is not None and joint.limits is not None:
+            width = float(np.clip(width, *np.ravel(joint.limits)))
+        motion = _FingerMotion(name, width, speed)
         self._fingers[gripperFrameName] = motion
 
     def getGripperWidth(self, gripperFrameName: str) -> float:

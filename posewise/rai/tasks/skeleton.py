@@ -9,15 +9,13 @@ import numpy as np
 
 import posewise as pw
 from posewise import FS, OT, presets
-from posewise.features.typing import Order
 from posewise.objectives.skeleton import EntryLike
-from posewise.objectives.templates import without_overlaps
 from posewise.objectives.terms.typing import ModeKind
 from posewise.robots.typing import Axis, VectorLike
 
 from ..config import Config
 from ..enums import raise_unsupported
-from ..komo import KOMO
+from ..komo import KOMO, Timing, problem_of_motion
 
 DURATION = 5.0
 """Duration of a phase, as in rai [s]. With less, costs of motion grow."""
@@ -280,15 +278,16 @@ class Skeleton:
         collScale: float = 1e1,
     ) -> KOMO:
         """Return the problem of a path; `lenScale` is ignored, as in rai."""
-        komo = self._komo(
-            Configuration, self.getMaxPhase(), stepsPerPhase, 2, accScale, homingScale
+        timing: Timing = (max(self.getMaxPhase(), 1.0), stepsPerPhase, DURATION, 2)
+        komo = problem_of_motion(
+            Configuration, timing, accScale, homingScale, self._is_broad
         )
         self.skeleton.add_to(komo.komo)
         for frame in self._lifted:
             for phase in range(math.ceil(self.getMaxPhase())):
                 middle = [phase + 0.3, phase + 0.7]
                 komo.komo.add(presets.lift(frame, LIFT_HEIGHT), middle)
-        return self._with_collisions(komo, collScale)
+        return self._with_pairs(komo, collScale)
 
     def getKomo_waypoints(
         self,
@@ -298,11 +297,12 @@ class Skeleton:
         collScale: float = 1e1,
     ) -> KOMO:
         """Return the problem of one configuration at the end of each phase."""
-        komo = self._komo(
-            Configuration, self.getMaxPhase(), 1, 1, lenScale, homingScale
+        timing: Timing = (max(self.getMaxPhase(), 1.0), 1, DURATION, 1)
+        komo = problem_of_motion(
+            Configuration, timing, lenScale, homingScale, self._is_broad
         )
         self.skeleton.add_to(komo.komo)
-        return self._with_collisions(komo, collScale)
+        return self._with_pairs(komo, collScale)
 
     def getKomo_finalSlice(
         self,
@@ -312,9 +312,11 @@ class Skeleton:
         collScale: float = 1e1,
     ) -> KOMO:
         """Return the problem of the last waypoint; see `posewise.Skeleton.final`."""
-        komo = self._komo(Configuration, 2.0, 1, 1, lenScale, homingScale)
+        komo = problem_of_motion(
+            Configuration, (2.0, 1, DURATION, 1), lenScale, homingScale, self._is_broad
+        )
         self.skeleton.add_final_to(komo.komo)
-        return self._with_collisions(komo, collScale)
+        return self._with_pairs(komo, collScale)
 
     def getTwoWaypointProblem(
         self, t2: int, komoWays: KOMO
@@ -322,26 +324,7 @@ class Skeleton:
         """Return configuration, start and end of the way to waypoint t2, from 0."""
         return komoWays.getSubProblem(t2)
 
-    def _komo(
-        self,
-        C: Config,
-        phases: float,
-        slices: int,
-        order: Order,
-        motion: float,
-        homing: float,
-    ) -> KOMO:
-        komo = KOMO()
-        komo.setTiming(max(phases, 1.0), slices, DURATION, order)
-        komo.setConfig(C, self._is_broad)
-        if motion > 0:
-            komo.addControlObjective([], order, motion)
-        if homing > 0:
-            komo.addControlObjective([], 0, homing)
-        return komo
-
-    def _with_collisions(self, komo: KOMO, scale: float) -> KOMO:
+    def _with_pairs(self, komo: KOMO, scale: float) -> KOMO:
         for pair in self._pairs:
             komo.komo.add_objective(None, FS.distance, pair, OT.ineq, scale=scale)
-        without_overlaps(komo.komo, self._is_broad)
         return komo

@@ -325,7 +325,7 @@ def test_what_is_not_there_says_so(call):
 @pytest.mark.parametrize(
     "call, match",
     [
-        (lambda C: C.getFrame("tipp"), "did you mean 'tip'"),
+        (lambda C: C.eval(ry.FS.position, ["tipp"]), "did you mean 'tip'"),
         (lambda C: C.addFrame("tip"), "exists already"),
         (lambda C: C.addFrame("x", "tip", "shape: sfere"), "sphere"),
         (lambda C: C.setJointState([1.0], ["j0", "j1"]), "have 2"),

@@ -109,14 +109,14 @@ def test_keywords_are_robotics():
 
 def test_what_is_not_here_says_what_to_use():
     C = ry.Config()
-    with pytest.raises(pw.FeatureError, match="`Simulation`"):
-        ry.BotOp  # noqa: B018
+    with pytest.raises(pw.FeatureError, match="MuJoCo"):
+        ry.DataGen  # noqa: B018
     with pytest.raises(pw.FeatureError, match="KOMO.getFrameState"):
         C.setJointStateSlice([0.0], 1)
     with pytest.raises(pw.FeatureError, match="Gauss-Newton"):
         ry.NLP_Factory().getFHessian([0.0])
     assert not hasattr(C, "setJointStates") and not hasattr(ry, "BotOpp")
-    assert not hasattr(ry, "BotOp")
+    assert not hasattr(ry, "DataGen")
 
 
 def small_world() -> ry.Config:
@@ -379,3 +379,30 @@ def test_splines_say_what_does_not_fit():
     S.setKnots(2, np.linspace(0, 1, 4))
     with pytest.raises(pw.ObjectiveError, match="expected 6 in all"):
         S.setCtrlPoints(np.zeros((3, 2)))
+
+
+@pytest.mark.parametrize("name", ry.get_NLP_Problem_names())
+def test_slopes_of_toy_problems_are_those_of_differences(name):
+    nlp = ry.make_NLP_Problem(name)
+    x = 0.7 * np.sin(np.arange(nlp.dimension) + 0.3)
+    assert nlp.checkJacobian(x, 1e-5)
+
+
+def test_random_toy_problems_are_as_told():
+    C = ry.make_NLP_Problem("square.3").evaluate(np.zeros(3))[1]
+    np.testing.assert_allclose(C @ C.T, np.diag([1, 10, 100]), atol=1e-9)
+    phi, _ = ry.make_NLP_Problem("LinearProgram").evaluate(np.zeros(2))
+    assert len(phi) == 16 and phi[0] == 0 and phi[1:].max() < -0.2
+    assert ry.NLP_Solver(ry.make_NLP_Problem("LinearProgram")).solve().feasible
+    with pytest.raises(pw.PosewiseError, match="no 'IK'.*Rosenbrock.*NLP_Factory"):
+        ry.make_NLP_Problem("IK")
+
+
+def test_what_rai_takes_silently_is_warned_of():
+    C = ry.Config()
+    box = C.addFrame("box").setShape(ry.ST.box, [0.1, 0.2, 0.3])
+    with pytest.warns(UserWarning, match=r"got \[255, 0, 64\], expected.*0 to 1"):
+        box.setColor([255, 0, 64])
+    with pytest.warns(UserWarning, match="returns None: No frame 'bix'.*'box'"):
+        assert C.getFrame("bix") is None
+    assert C.C.frame("box").geometries[0].color[:3] == (1, 0, 1)

@@ -3,6 +3,8 @@
 Each takes the module as `ry`, as those of `rai_tutorials` do.
 """
 
+import warnings
+
 import numpy as np
 
 
@@ -200,6 +202,45 @@ def cameras(ry):
     return {"cloud": ry.depthImage2PointCloud(depth, np.array([2.0, 4, 1, 0.5]))}
 
 
+def toy_problems(ry):
+    # rai's 2 pi is wrong in the sixth digit, which shows little near 0.
+    values = {
+        "Rastrigin": 0.01,
+        "Ackley": 0.01,
+        "Himmelblau": 1.0,
+        "SpherePacking": 1.0,
+    }
+    slopes = "Rosenbrock RastriginSOS Box Modes Wedge HalfCircle".split()
+    out = {}
+    for name in (*values, *slopes, "Rosenbrock.5", "Box.3", "Modes.3"):
+        nlp = ry.make_NLP_Problem(name if "." in name else f"{name}.2")
+        x = values.get(name, 1.0) * np.sin(np.arange(nlp.getDimension()) + 0.3)
+        phi, J = nlp.evaluate(x)
+        out[name] = phi
+        out[f"{name} types"] = nlp.types
+        out[f"{name} bounds"] = nlp.getBounds().tolist()[:1]
+        if name not in values:
+            out[f"{name} slopes"] = J
+    return out
+
+
+def loose_arguments(ry):
+    C, out = ry.Config(), {}
+    C.addFile(ry.raiPath("panda/panda.g"))
+    path = np.linspace(0.1, 0.7, 7)[None]
+    C.setJointState(path)
+    out["path of one slice"] = C.getFrame("gripper").getPosition()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        out["missing"] = C.getFrame("nobody")
+        box = C.addFrame("box").setShape(ry.ST.box, [0.1, 0.2, 0.3])
+        out["bytes"] = box.setColor([255, 0, 64]).asDict()["color"]
+    cloud = C.addFrame("cloud").setShape(ry.ST.pointCloud, [2])
+    out["cloud"] = cloud.setPointCloud(np.eye(3), [255, 0, 0]).getMeshPoints()
+    out["annotated"] = ry._robotic.Config.__name__
+    return out
+
+
 SNIPPETS = (
     states_beyond_joints,
     dictionaries,
@@ -209,6 +250,8 @@ SNIPPETS = (
     splines,
     factories,
     cameras,
+    toy_problems,
+    loose_arguments,
 )
 
 if __name__ == "__main__":
