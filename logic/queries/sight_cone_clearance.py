@@ -97,8 +97,8 @@ def _vectors(hull: Any, edges: Any, body: collision.Body) -> jax.Array:
     of_hull = jnp.concatenate([hull[:, 1:], edges], 1)[:, None]
     of_parts = body.R.swapaxes(1, 2)[None]
     shape = (len(hull), len(body.p))
-    both = [jnp.broadcast_to(x, shape + x.shape[2:]) for x in (of_hull, of_parts)]
-    return jnp.concatenate(both, 2)
+    vectors = [jnp.broadcast_to(x, shape + x.shape[2:]) for x in (of_hull, of_parts)]
+    return jnp.concatenate(vectors, 2)
 
 
 def _aside(hull: Any, body: collision.Body) -> Float[jax.Array, "f n 3"]:
