@@ -232,11 +232,11 @@ class Arrangement:
         self, name: str, poses: Float[np.ndarray, "n 7"]
     ) -> Float[np.ndarray, " n"]:
         """Return how many constraints admit an object at each pose."""
-        votes = self.hints_of(self.stage, name).votes
-        if votes is None:
+        admitting = self.hints_of(self.stage, name).admitting
+        if admitting is None:
             return np.zeros(len(poses))
         # Among places that as many admit merit decides: packing needs the tightest.
-        return np.floor(np.asarray(votes(poses), float))
+        return np.asarray(admitting(poses), float)
 
     @cached_property
     def _solids(self) -> dict[str, Solid]:

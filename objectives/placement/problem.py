@@ -271,17 +271,14 @@ def _hints(constraints: Sequence[Any], world: Config, name: str) -> PlacementHin
     """Return the hints of constraints for the pose of a movable."""
     regions = [start_region(c, world, name) for c in constraints]
 
-    def votes(poses: Float[np.ndarray, "n 7"]) -> Any:
-        admitted = [admits_poses(c, world, name, poses) for c in constraints]
-        counts = np.sum(admitted, axis=0).astype(float)
-        # Only those that most admit are taken anyway, and this takes longer.
-        chosen = counts == counts.max(initial=0)
-        suited = [suits_poses(c, world, name, poses[chosen]) for c in constraints]
-        counts[chosen] += np.mean(suited, axis=0) / 2
-        return counts
+    def admitting(poses: Float[np.ndarray, "n 7"]) -> Any:
+        return np.sum([admits_poses(c, world, name, poses) for c in constraints], 0)
+
+    def suiting(poses: Float[np.ndarray, "n 7"]) -> Any:
+        return np.mean([suits_poses(c, world, name, poses) for c in constraints], 0)
 
     boxes = [np.asarray(box) for box in regions if box is not None]
-    return PlacementHints(boxes, votes if constraints else None)
+    return PlacementHints(boxes, *((admitting, suiting) if constraints else ()))
 
 
 def _avoid_collisions(komo: KOMO, names: Sequence[str]) -> None:

@@ -90,9 +90,9 @@ class PlacementSampler:
             return q
         votes = np.zeros(len(q))
         for name, hint in hints.items():
-            if hint.votes is not None:
+            if hint.admitting is not None:
                 columns = self.world.joints.coordinates([name])
-                votes += np.asarray(hint.votes(q[:, 0, columns]))
+                votes += hint.votes(q[:, 0, columns])
         is_present = (q[:, 0] == self.world.q).all(-1)
         order = np.argsort(np.where(is_present, np.inf, -votes), kind="stable")
         return q[np.r_[order[: count - 1], order[-1:]]]

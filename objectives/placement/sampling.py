@@ -84,8 +84,25 @@ class PlacementHints(NamedTuple):
 
     boxes: Sequence[SamplingBox] = ()
     """Boxes in which its origin may be."""
-    votes: Callable[[Float[np.ndarray, "n 7"]], Any] | None = None
+    admitting: Callable[[Float[np.ndarray, "n 7"]], Any] | None = None
     """Returns the number of constraints that admit each of n poses."""
+    suiting: Callable[[Float[np.ndarray, "n 7"]], Any] | None = None
+    """Returns the share of constraints that each of n poses suits, which takes longer
+    to find out."""
+
+    def votes(self, poses: Float[np.ndarray, "n 7"]) -> Float[np.ndarray, " n"]:
+        """Return how much constraints are for each pose.
+
+        Of poses that as many admit, those have more that suit more constraints.
+        """
+        if self.admitting is None:
+            return np.zeros(len(poses))
+        counts = np.asarray(self.admitting(poses), float)
+        if self.suiting is not None:
+            # Only those that most admit are taken anyway.
+            chosen = counts == counts.max(initial=0)
+            counts[chosen] += np.asarray(self.suiting(poses[chosen]), float) / 2
+        return counts
 
 
 def sample_placements(
@@ -128,10 +145,10 @@ def sample_placements(
         rotations = _sample_rotations(world, name, q[:, columns[3:]], rng)
         positions = rng.uniform(low, high, (NUM_CANDIDATE_POSITIONS, starts, 3))
         best = np.zeros(starts, int)
-        if hint.votes is not None and is_hinted.any():
+        if hint.admitting is not None and is_hinted.any():
             repeated = np.broadcast_to(rotations, (NUM_CANDIDATE_POSITIONS, starts, 4))
             candidates = np.concatenate([positions, repeated], -1)[:, is_hinted]
-            votes = np.asarray(hint.votes(candidates.reshape(-1, 7)))
+            votes = hint.votes(candidates.reshape(-1, 7))
             best[is_hinted] = votes.reshape(NUM_CANDIDATE_POSITIONS, -1).argmax(0)
         poses = np.concatenate([positions[best, index], rotations], 1)
         q[np.ix_(is_random, columns)] = poses[is_random]
