@@ -5,6 +5,7 @@ from jaxtyping import Bool, Float
 
 from posewise.objectives.placement.hints import (
     admits_poses,
+    holds_when_settled,
     improve_starts,
     start_region,
     suits_poses,
@@ -319,6 +320,12 @@ def poses_on_faces(
     shift = STANDING_TOLERANCES.centre_shift
     stands = rests_on_face(C, name, members, shift, poses)
     return stands & are_clear(C, stack, name, poses)
+
+
+@holds_when_settled.register(Stable)
+def is_of_rest(predicate: Stable) -> bool:
+    """Return True: a tower stands if each object's load is above its support."""
+    return not predicate.legacy
 
 
 @improve_starts.register(Stable)

@@ -54,6 +54,15 @@ def suits_poses(
 
 
 @singledispatch
+def holds_when_settled(constraint: object) -> bool:
+    """Return whether a constraint likely holds of objects that stand on their faces.
+
+    Several objects are placed and settled without such constraints first.
+    """
+    return False
+
+
+@singledispatch
 def add_witnesses(constraint: object, C: Config, world: Config) -> Witnesses:
     """Add frames to a copy of the world that the rows need, such as a ghost arm.
 

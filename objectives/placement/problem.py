@@ -43,6 +43,7 @@ from .hints import (
     Witnesses,
     add_witnesses,
     admits_poses,
+    holds_when_settled,
     improve_starts,
     start_region,
     suits_poses,
@@ -145,13 +146,19 @@ def solve_placement(
     if region is not None:
         keep_inside(world, names, corners)
     start_count, poses = check_starts(names, starts)
-    komo = _constrain(world, constraints)
-    if collisions:
-        _avoid_collisions(komo, names)
+    solid = names if collisions else ()
+    supports = supports_of_objects(constraints, world, names)
+    komo = _constrain(world, constraints, solid)
     hints = partial(_hints, constraints)
     improve = added.improve_poses, added.improve_witnesses
     sampler = PlacementSampler(world, names, corners, hints, poses, *improve)
     spec = replace(resolve_alternatives(komo.spec)[0], sampler=sampler)
+    unsettled = [c for c in constraints if not holds_when_settled(c)]
+    if len(supports) > 1 and len(unsettled) < len(constraints):
+        easier = _constrain(world, unsettled, solid).spec
+        easier = replace(resolve_alternatives(easier)[0], sampler=sampler)
+    else:
+        easier = None
     settings = make_settings(
         spec,
         tolerance,
@@ -184,13 +191,14 @@ def solve_placement(
             settings,
             sampler,
             count,
-            supports_of_objects(constraints, world, names),
+            supports,
             lambda feasible: len(distinct(feasible, ())),
+            easier,
         )
         outcome = search.run()
     if any(s.feasible for s in outcome.solutions):
         return distinct(outcome.solutions, ())
-    lacks = _lacks(world, constraints, names if collisions else ())
+    lacks = _lacks(world, constraints, solid)
     return distinct(outcome.solutions, lacks or tuple(filter(None, [outcome.failure])))
 
 
@@ -255,8 +263,18 @@ def _warn_of_doubts(
         warnings.warn(doubt, ProblemWarning, stacklevel=3)
 
 
-def _constrain(world: Config, constraints: Sequence[PlacementConstraint]) -> KOMO:
-    """Return the problem of one configuration that meets constraints."""
+def _constrain(
+    world: Config,
+    constraints: Sequence[PlacementConstraint],
+    solid: Sequence[FrameName],
+) -> KOMO:
+    """Return the problem of one configuration that meets constraints.
+
+    Args:
+        world: in which the movables are on free joints.
+        constraints: on them.
+        solid: movables that may not overlap anything.
+    """
     komo = KOMO(world)
     for constraint in constraints:
         if isinstance(constraint, tuple):
@@ -264,6 +282,8 @@ def _constrain(world: Config, constraints: Sequence[PlacementConstraint]) -> KOM
             komo.add_objective(None, feature, type=kind)
         else:
             komo.add(constraint, collisions=False)
+    if solid:
+        _avoid_collisions(komo, solid)
     return komo
 
 

@@ -36,6 +36,12 @@ for. More find easy placements from a later start, but delay hard ones."""
 JOINT_ITERATIONS = 60
 """Largest number of iterations of these starts [1]; more follow slow ways to the end,
 but delay hard placements."""
+SETTLED_TRIES = 4
+"""Number of easier placements that are settled for each one that is wanted (count);
+more find more towers that stand, and delay placements of which none does."""
+SETTLED_ITERATIONS = 20
+"""Largest number of iterations from a settled placement [1]: what stands is met in a
+few, and the rest takes hundreds."""
 MIN_CHANGE = 1e-4
 """Least change of a coordinate for which a placement is solved again [m or 1]; a
 smaller one solves again what stands already."""
@@ -71,12 +77,18 @@ class PlacementSearch:
     """Movables that constraints want on something, each with its support."""
     count_distinct: Callable[[Sequence[Solution]], int]
     """Counts the distinct ones of feasible solutions."""
+    easier: ProblemSpec | None = None
+    """The problem without constraints that settled objects likely meet; None: there are
+    none."""
 
     def run(self) -> Found:
         """Return the solutions of all starts and insertions that were tried."""
         began, solutions, failure = total_compile_seconds(), list[Solution](), ""
         try:
-            failure = self._search(solutions)
+            if self.easier is not None:
+                self._solve_settled(self.easier, solutions)
+            if self._goes_on(solutions):
+                failure = self._search(solutions)
             if self.supports:
                 solutions = self._settle(solutions)
         except KeyboardInterrupt:
@@ -117,6 +129,32 @@ class PlacementSearch:
             starts = starts[1 + more[-1].start - len(solutions) :]
             solutions += more
         return failure
+
+    def _solve_settled(self, easier: ProblemSpec, solutions: list[Solution]) -> None:
+        """Append solutions from settled ones of an easier problem.
+
+        Far from where objects stand, rows of equilibrium lead nowhere.
+
+        Raises:
+            KeyboardInterrupt: for an interrupt or a deadline.
+        """
+        # All are at rest then, whatever carries them.
+        on_anything = dict.fromkeys(self.sampler.names, "")
+        supports = {**on_anything, **self.supports}
+        search = replace(self, spec=easier, supports=supports)
+        most = min(SETTLED_ITERATIONS, int(self.settings.options.max_iterations))
+        options = replace(self.settings.options, max_iterations=most)
+        for k in range(SETTLED_TRIES):
+            settings = replace(self.settings, seed=self.settings.seed + k)
+            placed: list[Solution] = []
+            search = replace(search, settings=settings)
+            search._search(placed)
+            for solution in search._settle(placed):
+                if solution.feasible and self._goes_on(solutions):
+                    start = solution.q[None, None]
+                    solutions += self._solve(start, len(solutions), options)
+            if not self._goes_on(solutions):
+                break
 
     def _settle(self, solutions: Sequence[Solution]) -> list[Solution]:
         """Return solutions in which objects stand firmly, where that costs nothing."""

@@ -32,18 +32,19 @@ from posewise.robots.typing import FrameName
 from ..checks.doubts import supports_of
 from .stable_poses import collision_points, stable_faces, turn_face_down
 
-MAX_LEAN = np.radians(10)
+MAX_LEAN = np.radians(30)
 """Largest turn onto a face [rad]; what leans more is left, as it may be meant."""
 COLUMNS = 24
 """Number of columns along each edge of an object; more find thinner supports."""
 COLUMNS_OF_BODY = 8
 """Number of columns along each edge of what is above another body; more find contacts
 with round ones earlier."""
-EDGE_MARGIN = 5e-3
+EDGE_MARGIN = 1e-2
 """Least distance of a centre of mass from the edge of what carries it [m]; a larger one
 keeps objects off supports that are hardly large enough."""
 MAX_EDGES = 3
-"""Number of edges from which an object is moved away; more are met above holes."""
+"""Number of edges from which an object is moved away (count); more are met above
+holes."""
 DIRECTIONS = np.stack(
     [f(2 * np.pi * np.arange(24) / 24) for f in (np.cos, np.sin)], axis=1
 )
@@ -81,12 +82,14 @@ def settled_state(
     ]
     for stack in (standing := [s for s in stacks if s.lean <= MAX_LEAN]):
         stack.stand_on_face()
-    # What is below comes down first.
-    for stack in sorted(standing, key=lambda s: s.bottom):
-        for _ in range(MAX_EDGES):
+    for _ in range(MAX_EDGES):
+        # What is below comes down first, and what is above moves first: with it, its
+        # support carries another centre of mass.
+        standing.sort(key=lambda s: s.bottom)
+        for stack in standing:
             stack.come_down()
-            if not stack.leave_edge():
-                break
+        if not any([stack.leave_edge() for stack in reversed(standing)]):
+            break
     return world.q
 
 
@@ -167,13 +170,12 @@ class _LoadedObject:
         return float(self._posed_points[:, 2].min())
 
     def come_down(self) -> None:
-        """Lower the stack until the object is on what is below it, if anything is."""
-        _, bottom, tops = self._columns()
+        """Move the stack vertically until the object is on what is below it, if any."""
+        _, bottom, middle, tops = self._columns()
         with np.errstate(invalid="ignore"):
-            gaps = bottom[:, None] - tops
-        below = gaps[gaps >= -MAX_CARRIED_GAP]
-        if np.isfinite(below).any():
-            self._shift(np.array([0.0, 0.0, -max(below.min(), 0.0)]))
+            gaps = (bottom[:, None] - tops)[tops < middle[:, None]]
+        if np.isfinite(gaps).any():
+            self._shift(np.array([0.0, 0.0, -gaps.min()]))
 
     def leave_edge(self) -> bool:
         """Move the stack from an edge that its centre of mass is beyond; if it was."""
@@ -190,8 +192,12 @@ class _LoadedObject:
             pose[:3] += shift
             self._move(name, pose)
 
-    def _columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return columns through the object, its bottoms, and tops of all others."""
+    def _columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return columns through the object, and heights in each of them [m].
+
+        Returns:
+            Places of columns, the object's bottoms and middles, and tops of others.
+        """
         world, subtree = self.world, {*self.world.subtree(self.name)}
         solid = [i for i, f in enumerate(world.frames) if f.geometries]
         parts = [i for i in solid if world.frames[i].name in subtree]
@@ -205,15 +211,18 @@ class _LoadedObject:
             if (first < last)[:2].all():
                 grids.append(columns_of_box(first, last, COLUMNS_OF_BODY))
         places = np.concatenate(grids)
-        bottom = vertical_spans(posed_frames(world, parts), places).bottom.min(1)
-        return places, bottom, vertical_spans(below, places).top
+        spans = vertical_spans(posed_frames(world, parts), places)
+        bottom, top = spans.bottom.min(1), spans.top.max(1)
+        with np.errstate(invalid="ignore"):
+            middle = (bottom + top) / 2
+        return places, bottom, middle, vertical_spans(below, places).top
 
     def _shift_from_edge(self) -> Float[np.ndarray, "2"]:
         """Return the shift by which the centre gets above what carries the object [m].
 
         Zero: it is above it, or nothing carries the object.
         """
-        places, bottom, top = self._columns()
+        places, bottom, _, top = self._columns()
         with np.errstate(invalid="ignore"):
             carried = (np.abs(bottom[:, None] - top) <= MAX_CARRIED_GAP).any(1)
         arms = places[carried] - self._centre(self.names)[:2]
