@@ -97,15 +97,17 @@ def _vectors(hull: Any, edges: Any, body: collision.Body) -> jax.Array:
     of_hull = jnp.concatenate([hull[:, 1:], edges], 1)[:, None]
     of_parts = body.R.swapaxes(1, 2)[None]
     shape = (len(hull), len(body.p))
-    both = [jnp.broadcast_to(x, shape + x.shape[2:]) for x in (of_hull, of_parts)]
-    return jnp.concatenate(both, 2)
+    vectors = [jnp.broadcast_to(x, shape + x.shape[2:]) for x in (of_hull, of_parts)]
+    return jnp.concatenate(vectors, 2)
 
 
 def _aside(hull: Any, body: collision.Body) -> Float[jax.Array, "f n 3"]:
     """Return the vectors from the middle line of sight to the centres of parts."""
     middle = jnp.mean(hull[:, 1:], 1)[:, None]
     along = jnp.sum(middle * body.p, -1, keepdims=True)
-    share = jnp.clip(along / jnp.sum(middle**2, -1, keepdims=True), 0, 1)
+    square = jnp.sum(middle**2, -1, keepdims=True)
+    # The camera may be in the middle of the box.
+    share = jnp.clip(along / jnp.where(square > 0, square, 1.0), 0, 1)
     return jnp.subtract(body.p, middle * share)
 
 
