@@ -33,7 +33,7 @@ from ..checks.doubts import supports_of
 from .stable_poses import collision_points, stable_faces, turn_face_down
 
 MAX_LEAN = np.radians(10)
-"""Largest turn onto a face [rad]; what leans more is left, as it may be meant."""
+"""Largest turn onto a face [rad]; what leans more goes on leaning, as may be meant."""
 COLUMNS = 24
 """Number of columns along each edge of an object; more find thinner supports."""
 COLUMNS_OF_BODY = 8
@@ -66,8 +66,8 @@ def settled_state(
     """Return a state in which objects stand on faces, and their centres are supported.
 
     Each is turned about its centre by the least angle, lowered to what is below it, and
-    moved horizontally by the least distance, with all that stands on it. What it may
-    overlap then is for the solver to tell.
+    moved horizontally by the least distance, with all that stands on it. What leans and
+    what is round are lowered only. What it may overlap then is for the solver to tell.
 
     Args:
         world: in which the objects are on free joints; not changed.
@@ -82,11 +82,13 @@ def settled_state(
     for stack in (standing := [s for s in stacks if s.lean <= MAX_LEAN]):
         stack.stand_on_face()
     # What is below comes down first.
-    for stack in sorted(standing, key=lambda s: s.bottom):
-        for _ in range(MAX_EDGES):
-            stack.come_down()
-            if not stack.leave_edge():
-                break
+    for stack in sorted(stacks, key=lambda s: s.bottom):
+        stack.come_down()
+        if stack in standing:
+            for _ in range(MAX_EDGES):
+                if not stack.leave_edge():
+                    break
+                stack.come_down()
     return world.q
 
 
