@@ -140,8 +140,17 @@ class PlacementSearch:
             for k, other in zip(group, others, strict=False):
                 old = solutions[k]
                 if other.feasible and other.sos <= old.sos + COST_TOLERANCE:
-                    settled[k] = replace(other, start=old.start)
+                    after = [*settled]
+                    after[k] = replace(other, start=old.start)
+                    # Several above each other come down to the same place.
+                    if self._num_distinct(after) >= min(
+                        self._num_distinct(settled), self.count or 0
+                    ):
+                        settled = after
         return settled
+
+    def _num_distinct(self, solutions: Sequence[Solution]) -> int:
+        return self.count_distinct([s for s in solutions if s.feasible])
 
     def _stopped(self, solutions: Sequence[Solution]) -> list[Solution]:
         """Return solutions with what stopped the search."""
@@ -159,8 +168,7 @@ class PlacementSearch:
         """Return whether there are fewer solutions than wanted, and time for more."""
         if any(s.status.is_stopped for s in solutions) or passed_deadline():
             return False
-        feasible = [s for s in solutions if s.feasible]
-        return self.count_distinct(feasible) < (self.count or 1)
+        return self._num_distinct(solutions) < (self.count or 1)
 
     def _solve(
         self, starts: Float[np.ndarray, "n 1 nq"], number: int, options: Options

@@ -125,3 +125,20 @@ def test_what_is_in_something_comes_down_onto_what_is_below(x) -> None:
     # beyond the rim of the cup it is moved onto it
     np.testing.assert_allclose(heights, [0.05, 0.12, 0.21], atol=1e-4)
     assert np.linalg.norm(after.pose("upper")[:2]) < 0.04
+
+
+@pytest.mark.long
+def test_as_many_placements_as_wanted_are_left() -> None:
+    C = world(x=(pw.Box([0.09, 0.09, 0.05]), [0, 0, 0.4], 0.0))
+    wall = pw.Box([0.1, 0.004, 0.4])
+    turns = [[np.cos(a), 0, 0, np.sin(a)] for a in np.pi / 4 * np.arange(4)]
+    sides = [[0, 0.05], [-0.05, 0], [0, -0.05], [0.05, 0]]
+    walls = [(wall, [*s, 0.2, *r]) for s, r in zip(sides, turns, strict=True)]
+    C.add_object("tube", [*walls, (pw.Box([0.1, 0.1, 0.002]), None)])
+    found = pw.solve_placement(
+        C, [logic.InsideOf("x", "tube"), logic.Upright("x")], ["x"], starts=16,
+        count=2, min_separation=(0.02, 4.0), progress=False,
+    )  # fmt: skip
+    heights = [p.poses["x"][2] for p in found if p.feasible]
+    assert len(heights) == 2
+    assert min(heights) == pytest.approx(0.026, abs=2e-3)
