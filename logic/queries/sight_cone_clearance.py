@@ -31,7 +31,7 @@ def _axis_factors() -> tuple[np.ndarray, np.ndarray]:
 
 
 FIRST_FACTORS, SECOND_FACTORS = _axis_factors()
-"""Which vector is the first, and which the second factor of each candidate axis."""
+"""Indicators of the first and of the second factor of each candidate axis."""
 
 
 def sight_clearances(

@@ -135,10 +135,10 @@ def test_as_many_placements_as_wanted_are_left() -> None:
     sides = [[0, 0.05], [-0.05, 0], [0, -0.05], [0.05, 0]]
     walls = [(wall, [*s, 0.2, *r]) for s, r in zip(sides, turns, strict=True)]
     C.add_object("tube", [*walls, (pw.Box([0.1, 0.1, 0.002]), None)])
-    found = pw.solve_placement(
+    placements = pw.solve_placement(
         C, [logic.InsideOf("x", "tube"), logic.Upright("x")], ["x"], starts=16,
         count=2, min_separation=(0.02, 4.0), progress=False,
     )  # fmt: skip
-    heights = [p.poses["x"][2] for p in found if p.feasible]
+    heights = [p.poses["x"][2] for p in placements if p.feasible]
     assert len(heights) == 2
     assert min(heights) == pytest.approx(0.026, abs=2e-3)
