@@ -15,6 +15,7 @@ from jaxtyping import Bool, Float
 from posewise.compilation.arrays import Array
 
 from . import vec3_array
+from .subgradients import greatest
 from .vec3_array import pairs_last
 from .vec3_tuple import (
     Scalar,
@@ -170,7 +171,7 @@ def support_function(core: Core, d: Vector) -> Scalar:
         case Hull(vertices):
             x, y, z = vector_components(vertices)
             a, b, c = (k[..., None, :] for k in d)
-            return jnp.max(a * x + b * y + c * z, -2)
+            return greatest(a * x + b * y + c * z, -2)
     raise TypeError(f"{type(core).__name__} has no support function.")
 
 

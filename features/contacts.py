@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.collision import point_distance_and_normal
+from posewise.collision.subgradients import subgradient_weights
 from posewise.compilation.arrays import Array
 from posewise.robots.config import Config
 from posewise.robots.contact.bounding_boxes import body_boxes
@@ -25,7 +26,7 @@ from posewise.robots.typing import FrameName
 from .errors import FeatureError
 from .motions import PoseTuple
 from .parts import PartKinds, all_parts, posed_parts
-from .safe_math import norm, subgradient_weights
+from .safe_math import norm
 from .symbol import Arrays, Pose, Resolved, Symbol, TracedArrays
 from .symbol_kinds import PoseSymbol
 

@@ -8,6 +8,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Float
 
+from posewise.collision.subgradients import subgradient_weights
+
 
 def norm(v: Float[jax.Array, "*batch n"]) -> Float[jax.Array, "*batch"]:
     """Return the Euclidean length; its derivative at zero is zero."""
@@ -46,22 +48,3 @@ def amin(x: Float[jax.Array, "..."], axis: int = -1) -> Float[jax.Array, "..."]:
 def amax(x: Float[jax.Array, "..."], axis: int = -1) -> Float[jax.Array, "..."]:
     """Return the maximum along an axis; its derivative is like that of `amin`."""
     return -amin(-x, axis)
-
-
-def subgradient_weights(
-    x: Float[jax.Array, "..."], axis: int = -1
-) -> Float[jax.Array, "..."]:
-    """Return the weight of each entry in a subgradient of the minimum along an axis.
-
-    Entries that are minimal have equal weights, all others 0.
-    """
-    # The generalised gradient of a minimum is the convex hull of the gradients of its
-    # minimal entries (Clarke 1983, section 2.3). Equal weights pick a point of that
-    # hull that no order of the entries favours. Weights are piecewise constant, so that
-    # they have no derivative themselves.
-    x = jax.lax.stop_gradient(x)
-    index = jax.lax.broadcasted_iota(int, x.shape, axis % x.ndim)
-    # `argmin` finds an entry even if rounding lets none equal the minimum.
-    is_first = index == jnp.argmin(x, axis, keepdims=True)
-    is_minimal = is_first | (x <= jnp.min(x, axis, keepdims=True))
-    return is_minimal / jnp.sum(is_minimal, axis, keepdims=True).astype(x.dtype)

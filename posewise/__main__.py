@@ -168,7 +168,6 @@ def _add_solve(commands: Any) -> None:
     )
     solve.add_argument(
         "--checkpoint",
-        type=Path,
         metavar="DIR",
         help="keep the solutions of a file of many problems in this folder, and go on"
         " from there",

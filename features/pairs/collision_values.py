@@ -6,11 +6,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from posewise.collision.subgradients import subgradient_weights
 from posewise.compilation.precision import full_matmul_precision
 from posewise.compilation.zero_tangents import jvp_of_changes
 
 from ..pair_types import PairTypes
-from ..safe_math import subgradient_weights
 from ..symbol import TracedArrays, ValueAndWrenches
 from .contact_tangents import frame_contacts
 from .frame_contacts import shapes_and_table

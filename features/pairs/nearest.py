@@ -21,6 +21,7 @@ from posewise.collision import (
     contact_within,
     smooth_contact,
 )
+from posewise.collision.subgradients import subgradient_weights
 from posewise.compilation.arrays import Array
 from posewise.compilation.precision import full_matmul_precision
 from posewise.compilation.zero_tangents import instantiate_zeros
@@ -33,7 +34,6 @@ from posewise.robots.contact.body_table import (
 
 from ..errors import FeatureError
 from ..pair_types import PairTypes
-from ..safe_math import subgradient_weights
 from ..symbol import Symbol, TracedArrays, ValueAndWrenches
 from ..symbol_kinds import StackSymbol
 from .contact_tangents import rates_of_contacts

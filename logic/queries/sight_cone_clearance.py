@@ -31,7 +31,7 @@ def _axis_factors() -> tuple[np.ndarray, np.ndarray]:
 
 
 FIRST_FACTORS, SECOND_FACTORS = _axis_factors()
-"""Which vector is the first, and which the second factor of each candidate axis."""
+"""Indicators of the first and of the second factor of each candidate axis."""
 
 
 def sight_clearances(
@@ -105,7 +105,9 @@ def _aside(hull: Any, body: collision.Body) -> Float[jax.Array, "f n 3"]:
     """Return the vectors from the middle line of sight to the centres of parts."""
     middle = jnp.mean(hull[:, 1:], 1)[:, None]
     along = jnp.sum(middle * body.p, -1, keepdims=True)
-    share = jnp.clip(along / jnp.sum(middle**2, -1, keepdims=True), 0, 1)
+    square = jnp.sum(middle**2, -1, keepdims=True)
+    # The camera may be in the middle of the box.
+    share = jnp.clip(along / jnp.where(square > 0, square, 1.0), 0, 1)
     return jnp.subtract(body.p, middle * share)
 
 

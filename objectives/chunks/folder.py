@@ -12,7 +12,6 @@ import secrets
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -155,14 +154,16 @@ def make_folder_path(checkpoint_dir: StrPath | None) -> Path | None:
     """Return the path of a folder; None: none is wanted.
 
     Raises:
-        ObjectiveError: for anything but a path.
+        ObjectiveError: for anything but a path, and for an empty text, which likely
+            is a variable that is not set.
     """
-    try:
-        return None if checkpoint_dir is None else Path(checkpoint_dir)
-    except TypeError:
+    if checkpoint_dir is None:
+        return None
+    if not isinstance(checkpoint_dir, str | os.PathLike) or checkpoint_dir == "":
         raise ObjectiveError(
             f"checkpoint_dir is {checkpoint_dir!r}, expected a folder's path."
-        ) from None
+        )
+    return Path(checkpoint_dir)
 
 
 def make_chunk_size(chunk_size: int) -> int:
@@ -260,8 +261,13 @@ def write_first(file: Path, data: bytes) -> None:
 
 def parts_of(problems: range, count: int) -> list[range]:
     """Return consecutive parts of a range, all about as long."""
-    bounds = [k * len(problems) // count for k in range(count + 1)]
-    return [problems[start:stop] for start, stop in pairwise(bounds)]
+    return [part_of(problems, k, count) for k in range(1, count + 1)]
+
+
+def part_of(problems: range, k: int, count: int) -> range:
+    """Return the k-th of `parts_of`, counted from 1; there may be billions."""
+    start, stop = ((i * len(problems)) // count for i in (k - 1, k))
+    return problems[start:stop]
 
 
 def true_runs(mask: Bool[np.ndarray, " n"]) -> list[range]:

@@ -23,6 +23,7 @@ from ..checks.signs import doubtful_signs
 from ..komo import KOMO
 from ..problem.no_overlap import NO_OVERLAP
 from ..problem.objective_builder import feature_label
+from ..problem.spec import ProblemSpec
 from ..solution.solution import Solution
 from ..solve.alternatives import resolve_alternatives
 from ..solve.settings import AUGMENTED_LAGRANGIAN, make_settings
@@ -148,17 +149,10 @@ def solve_placement(
     start_count, poses = check_starts(names, starts)
     solid = names if collisions else ()
     supports = supports_of_objects(constraints, world, names)
-    komo = _constrain(world, constraints, solid)
     hints = partial(_hints, constraints)
     improve = added.improve_poses, added.improve_witnesses
     sampler = PlacementSampler(world, names, corners, hints, poses, *improve)
-    spec = replace(resolve_alternatives(komo.spec)[0], sampler=sampler)
-    unsettled = [c for c in constraints if not holds_when_settled(c)]
-    if len(supports) > 1 and len(unsettled) < len(constraints):
-        easier = _constrain(world, unsettled, solid).spec
-        easier = replace(resolve_alternatives(easier)[0], sampler=sampler)
-    else:
-        easier = None
+    spec = _constrain(world, constraints, solid, sampler)
     settings = make_settings(
         spec,
         tolerance,
@@ -193,7 +187,7 @@ def solve_placement(
             count,
             supports,
             lambda feasible: len(distinct(feasible, ())),
-            easier,
+            _easier_spec(world, constraints, solid, supports, sampler),
         )
         outcome = search.run()
     if any(s.feasible for s in outcome.solutions):
@@ -267,13 +261,15 @@ def _constrain(
     world: Config,
     constraints: Sequence[PlacementConstraint],
     solid: Sequence[FrameName],
-) -> KOMO:
+    sampler: PlacementSampler,
+) -> ProblemSpec:
     """Return the problem of one configuration that meets constraints.
 
     Args:
         world: in which the movables are on free joints.
         constraints: on them.
         solid: movables that may not overlap anything.
+        sampler: of starts.
     """
     komo = KOMO(world)
     for constraint in constraints:
@@ -284,7 +280,7 @@ def _constrain(
             komo.add(constraint, collisions=False)
     if solid:
         _avoid_collisions(komo, solid)
-    return komo
+    return replace(resolve_alternatives(komo.spec)[0], sampler=sampler)
 
 
 def _hints(constraints: Sequence[Any], world: Config, name: str) -> PlacementHints:
@@ -299,6 +295,23 @@ def _hints(constraints: Sequence[Any], world: Config, name: str) -> PlacementHin
 
     boxes = [np.asarray(box) for box in regions if box is not None]
     return PlacementHints(boxes, *((admitting, suiting) if constraints else ()))
+
+
+def _easier_spec(
+    world: Config,
+    constraints: Sequence[PlacementConstraint],
+    solid: Sequence[FrameName],
+    supports: Mapping[FrameName, FrameName],
+    sampler: PlacementSampler,
+) -> ProblemSpec | None:
+    """Return the problem without what settled objects likely meet; see `_constrain`.
+
+    It is None if there is no such constraint, or no object on another one.
+    """
+    others = [c for c in constraints if not holds_when_settled(c)]
+    if len(supports) < 2 or len(others) == len(constraints):
+        return None
+    return _constrain(world, others, solid, sampler)
 
 
 def _avoid_collisions(komo: KOMO, names: Sequence[str]) -> None:

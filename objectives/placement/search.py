@@ -40,8 +40,8 @@ SETTLED_TRIES = 4
 """Number of easier placements that are settled for each one that is wanted (count);
 more find more towers that stand, and delay placements of which none does."""
 SETTLED_ITERATIONS = 20
-"""Largest number of iterations from a settled placement [1]: what stands is met in a
-few, and the rest takes hundreds."""
+"""Largest number of iterations from a settled placement [1]. What stands takes a few;
+more find few others, and delay the search."""
 MIN_CHANGE = 1e-4
 """Least change of a coordinate for which a placement is solved again [m or 1]; a
 smaller one solves again what stands already."""
@@ -178,8 +178,17 @@ class PlacementSearch:
             for k, other in zip(group, others, strict=False):
                 old = solutions[k]
                 if other.feasible and other.sos <= old.sos + COST_TOLERANCE:
-                    settled[k] = replace(other, start=old.start)
+                    after = [*settled]
+                    after[k] = replace(other, start=old.start)
+                    # Several above each other come down to the same place.
+                    if self._num_distinct(after) >= min(
+                        self._num_distinct(settled), self.count or 0
+                    ):
+                        settled = after
         return settled
+
+    def _num_distinct(self, solutions: Sequence[Solution]) -> int:
+        return self.count_distinct([s for s in solutions if s.feasible])
 
     def _stopped(self, solutions: Sequence[Solution]) -> list[Solution]:
         """Return solutions with what stopped the search."""
@@ -197,8 +206,7 @@ class PlacementSearch:
         """Return whether there are fewer solutions than wanted, and time for more."""
         if any(s.status.is_stopped for s in solutions) or passed_deadline():
             return False
-        feasible = [s for s in solutions if s.feasible]
-        return self.count_distinct(feasible) < (self.count or 1)
+        return self._num_distinct(solutions) < (self.count or 1)
 
     def _solve(
         self, starts: Float[np.ndarray, "n 1 nq"], number: int, options: Options

@@ -21,6 +21,7 @@ from posewise.robots.contact.verticals import (
     columns_of_box,
     vertical_spans,
 )
+from posewise.robots.geometry.shapes import Sphere
 from posewise.robots.kinematics.transforms import (
     quat_multiply,
     quat_normalize,
@@ -33,7 +34,7 @@ from ..checks.doubts import supports_of
 from .stable_poses import collision_points, stable_faces, turn_face_down
 
 MAX_LEAN = np.radians(30)
-"""Largest turn onto a face [rad]; what leans more is left, as it may be meant."""
+"""Largest turn onto a face [rad]; what leans more goes on leaning, as may be meant."""
 COLUMNS = 24
 """Number of columns along each edge of an object; more find thinner supports."""
 COLUMNS_OF_BODY = 8
@@ -67,8 +68,8 @@ def settled_state(
     """Return a state in which objects stand on faces, and their centres are supported.
 
     Each is turned about its centre by the least angle, lowered to what is below it, and
-    moved horizontally by the least distance, with all that stands on it. What it may
-    overlap then is for the solver to tell.
+    moved horizontally by the least distance, with all that stands on it. What leans and
+    what is round are lowered only. What it may overlap then is for the solver to tell.
 
     Args:
         world: in which the objects are on free joints; not changed.
@@ -80,15 +81,16 @@ def settled_state(
     stacks = [
         _LoadedObject(world, name, _with_load(name, supports)) for name in supports
     ]
-    for stack in (standing := [s for s in stacks if s.lean <= MAX_LEAN]):
+    standing = [s for s in stacks if s.lean <= MAX_LEAN and not s.is_ball]
+    for stack in standing:
         stack.stand_on_face()
     for _ in range(MAX_EDGES):
         # What is below comes down first, and what is above moves first: with it, its
         # support carries another centre of mass.
-        standing.sort(key=lambda s: s.bottom)
-        for stack in standing:
+        stacks.sort(key=lambda s: s.bottom)
+        for stack in stacks:
             stack.come_down()
-        if not any([stack.leave_edge() for stack in reversed(standing)]):
+        if not any([s.leave_edge() for s in reversed(stacks) if s in standing]):
             break
     return world.q
 
@@ -145,6 +147,13 @@ class _LoadedObject:
     def lean(self) -> float:
         """Angle by which the object would turn onto its nearest face [rad]."""
         return float(np.arccos(np.clip(-self._lowest_face[2], -1, 1)))
+
+    @property
+    def is_ball(self) -> bool:
+        """Whether the object has no faces, only those of its drawing."""
+        frames = (self.world.frame(x) for x in self.world.subtree(self.name))
+        parts = [g.shape for x in frames for g in x.geometries if g.collision]
+        return all(isinstance(part, Sphere) for part in parts)
 
     def stand_on_face(self) -> None:
         """Turn the object onto its nearest stable face, its lowest point as high."""

@@ -19,7 +19,7 @@ from ..chunks.folder import (
     make_folder_path,
     make_share,
     open_folder,
-    parts_of,
+    part_of,
     true_runs,
 )
 from ..terms.objective import ObjectiveError
@@ -50,7 +50,7 @@ class BatchSettings(NamedTuple):
     def problems(self, count: int) -> range:
         """Return which of all problems are to be solved."""
         k, n = self.share
-        return parts_of(range(count), n)[k - 1]
+        return part_of(range(count), k, n)
 
 
 def make_batch_settings(

@@ -1,12 +1,10 @@
 """Files of many problems, which differ in the targets of some objectives."""
 
-from pathlib import Path
-
 import numpy as np
 
 from posewise.logic.formulas.messages import format_predicate
 from posewise.objectives import SolutionBatch
-from posewise.objectives.chunks.folder import parts_of
+from posewise.objectives.chunks.folder import part_of
 from posewise.solvers import Status
 
 from .output import CommandResult, check_on_slices
@@ -25,7 +23,7 @@ def has_many_problems(problem: ProblemFile) -> bool:
 
 
 def solve_many(
-    problem: ProblemFile, checkpoint: Path | None, share: tuple[int, int] | None
+    problem: ProblemFile, checkpoint: str | None, share: tuple[int, int] | None
 ) -> SolutionBatch:
     """Return the solution of each problem.
 
@@ -50,7 +48,7 @@ def solve_many(
 
 
 def share_text(
-    solutions: SolutionBatch, checkpoint: Path, share: tuple[int, int]
+    solutions: SolutionBatch, checkpoint: str, share: tuple[int, int]
 ) -> str:
     """Return a text on what a share has stored."""
     problems = _own_problems(solutions, share)
@@ -111,7 +109,7 @@ def summarize_many(problem: ProblemFile, solutions: SolutionBatch) -> CommandRes
 
 
 def _own_problems(solutions: SolutionBatch, share: tuple[int, int]) -> range:
-    return parts_of(range(len(solutions)), share[1])[share[0] - 1]
+    return part_of(range(len(solutions)), *share)
 
 
 def _is_stored(solutions: SolutionBatch) -> np.ndarray:

@@ -84,8 +84,9 @@ def test_each_share_stores_its_own_problems(file, tmp_path, capsys):
     np.testing.assert_allclose(tips(file, tmp_path / "o.npz"), POINTS, atol=2e-3)
 
 
-def test_more_shares_than_problems(file, tmp_path, capsys):
-    assert run(file, "--checkpoint", tmp_path / "out", "--share", "1/20") == 0
+@pytest.mark.parametrize("share", ["1/20", "1/1000000000000"])
+def test_more_shares_than_problems(share, file, tmp_path, capsys):
+    assert run(file, "--checkpoint", tmp_path / "out", "--share", share) == 0
     assert "0 of its 0 problems" in capsys.readouterr().out
 
 
@@ -124,6 +125,7 @@ def test_a_share_is_k_of_n(file, share, capsys):
     [
         (["--share", "1/2"], "--share needs a folder that all processes see"),
         (["--checkpoint", "FILE"], "cannot be used"),
+        (["--checkpoint", ""], "checkpoint_dir is ''"),
         (["--checkpoint", "o", "--share", "1/2", "--npz", "a.npz"], "--npz has the"),
         (["--trajectory", "a.csv"], "--trajectory is for one problem"),
         (["--picture", "a.png"], "--picture is for one problem"),
@@ -138,6 +140,7 @@ def test_options_that_do_not_fit_are_sentences(file, options, problem, capsys):
     ("targets", "problem"),
     [
         ("[]", "has shape (0,), expected numbers, a row (D) for each problem"),
+        ("null", "expected numbers, a row (D) for each problem"),
         ("[[1, 2], [3]]", "expected numbers, a row (D) for each problem"),
         ("[[1, .inf, 0]]", "targets"),
         ("[[1, 2]]", "2"),

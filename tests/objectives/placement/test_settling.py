@@ -55,9 +55,18 @@ def test_tilted_objects_are_turned_onto_their_faces(shape, height) -> None:
     np.testing.assert_allclose(after.pose("x")[:2], [0.05, -0.03], atol=1e-9)
 
 
-def test_what_leans_much_is_left() -> None:
-    C = world(x=(CUP, [0, 0, 0.06], 0.3))
-    np.testing.assert_array_equal(settled(C, {"x": "table"}).q, C.q)
+@pytest.mark.parametrize(
+    ("shape", "tilt", "height"),
+    [
+        (CUP, 0.6, 0.05 * np.cos(0.6) + 0.04 * np.sin(0.6)),
+        (pw.Sphere(0.05), 0.0, 0.05),
+    ],
+)
+def test_what_leans_much_or_is_round_only_comes_down(shape, tilt, height) -> None:
+    C = world(x=(shape, [0, 0, 0.3], tilt))
+    down = [0, 0, height, *C.pose("x")[3:]]
+    # The rim of a cup may be between two columns.
+    np.testing.assert_allclose(settled(C, {"x": "table"}).q, down, atol=2e-3)
 
 
 @pytest.mark.parametrize("x", [[0.25, 0.0], [0.0, -0.22], [0.24, 0.24], [0.0, 0.0]])
@@ -116,3 +125,20 @@ def test_what_is_in_something_comes_down_onto_what_is_below(x) -> None:
     # beyond the rim of the cup it is moved onto it
     np.testing.assert_allclose(heights, [0.05, 0.12, 0.21], atol=1e-4)
     assert np.linalg.norm(after.pose("upper")[:2]) < 0.04
+
+
+@pytest.mark.long
+def test_as_many_placements_as_wanted_are_left() -> None:
+    C = world(x=(pw.Box([0.09, 0.09, 0.05]), [0, 0, 0.4], 0.0))
+    wall = pw.Box([0.1, 0.004, 0.4])
+    turns = [[np.cos(a), 0, 0, np.sin(a)] for a in np.pi / 4 * np.arange(4)]
+    sides = [[0, 0.05], [-0.05, 0], [0, -0.05], [0.05, 0]]
+    walls = [(wall, [*s, 0.2, *r]) for s, r in zip(sides, turns, strict=True)]
+    C.add_object("tube", [*walls, (pw.Box([0.1, 0.1, 0.002]), None)])
+    placements = pw.solve_placement(
+        C, [logic.InsideOf("x", "tube"), logic.Upright("x")], ["x"], starts=16,
+        count=2, min_separation=(0.02, 4.0), progress=False,
+    )  # fmt: skip
+    heights = [p.poses["x"][2] for p in placements if p.feasible]
+    assert len(heights) == 2
+    assert min(heights) == pytest.approx(0.026, abs=2e-3)

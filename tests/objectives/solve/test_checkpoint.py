@@ -184,6 +184,7 @@ def test_a_store_of_other_problems_is_refused(tmp_path):
     ("options", "match"),
     [
         (dict(folder=3), "checkpoint_dir is 3, expected a folder"),
+        (dict(folder=""), "checkpoint_dir is '', expected a folder"),
         (dict(folder=__file__), "cannot be used"),
         (dict(folder="x", chunk_size=0), "chunk_size is 0, expected at least 1"),
         (dict(folder="x", mesh=4), "mesh is 4, expected a jax.sharding.Mesh"),
