@@ -136,7 +136,7 @@ def test_a_ball_that_moves_straight_is_a_capsule(q0, q1):
         assert exact - 2 * half**2 / 0.15 - 1e-12 <= lower <= exact + 1e-12
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_derivatives_by_both_ends_are_differences():
     pairs = [("arm", "wall"), ("tool", "wall"), ("union", "wall"), ("tool", "union")]
     measure = pw.distances(world(), pairs)
@@ -156,7 +156,7 @@ def test_derivatives_by_both_ends_are_differences():
     np.testing.assert_allclose(measure.swept(q0, q0), measure(q0), atol=1e-12)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_cutoff_only_caps_what_is_far():
     q0, q1 = (np.vstack([q, np.full_like(q[:1], np.nan)]) for q in ways())
     exact = np.asarray(pw.distances(world(), PAIRS).swept(q0, q1))

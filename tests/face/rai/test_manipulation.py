@@ -66,7 +66,7 @@ def arm() -> ry.Config:
     return C
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_pick_its_motions_and_a_path_finder():
     C = arm()
     man = ry.KOMO_ManipulationHelper("a pick")

@@ -293,7 +293,7 @@ def path_to(
     return komo.solve(progress=False)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_path_tells_what_a_placement_tells():
     C = kitchen()
     solution = path_to(C, INSIDE, at(y=-0.24, z=-0.18))

@@ -138,7 +138,7 @@ def test_the_tolerance_is_that_of_each_pair(self_margin, is_accepted):
             assert not komo.solve(progress=False).feasible
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize("scale", [1.0, 10.0])
 @pytest.mark.parametrize("margin", MARGINS)

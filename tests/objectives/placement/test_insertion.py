@@ -119,17 +119,11 @@ def test_dependences_are_seen_from_samples():
     """Rows depend on the movables that their features name, and on no other."""
     C, rows = shelf()
     world, names = free_movables(C, NAMES)
-    spec = problem._constrain(world, rows).spec
+    region, no_hints = default_region(world, names), lambda *_: PlacementHints()
+    sampler = PlacementSampler(world, names, region, no_hints, {}, [], [])
+    spec = problem._constrain(world, rows, (), sampler)
     scene = PartialPlacement(
-        PlacementSampler(
-            world,
-            names,
-            default_region(world, names),
-            lambda *_: PlacementHints(),
-            {},
-            [],
-            [],
-        ),
+        sampler,
         make_problem_batch([spec], {}),
         make_settings(spec, 1e-3, False, {}, starts=4),
         1,

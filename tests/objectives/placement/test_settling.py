@@ -142,3 +142,25 @@ def test_as_many_placements_as_wanted_are_left() -> None:
     heights = [p.poses["x"][2] for p in placements if p.feasible]
     assert len(heights) == 2
     assert min(heights) == pytest.approx(0.026, abs=2e-3)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("count", [4, pytest.param(10, marks=pytest.mark.slow)])
+def test_towers_that_are_to_stand_are_found(count) -> None:
+    rng = np.random.default_rng(2)
+    C = pw.Config()
+    C.add_frame("floor", shape=pw.Plane())
+    names = [f"b{k}" for k in range(count)]
+    for name in names:
+        size = rng.uniform([0.06, 0.06, 0.03], [0.1, 0.1, 0.06])
+        pose = [*rng.uniform(-0.5, 0.5, 2), 0.5, *rng.normal(size=4)]
+        C.add_frame(name, joint="free", pose=pose, shape=pw.Box(size), mass=0.2)
+    pairs = zip(names[1:], names[:-1], strict=True)
+    goals = [*(logic.OnTopOf(*pair) for pair in pairs), logic.Stable(names[-1])]
+    best = pw.solve_placement(
+        C, goals, names, starts=16, count=1, max_time=60, progress=False
+    )[0]
+    assert best.feasible, best.message
+    best.apply(C)
+    assert all(goal.holds(C) for goal in goals)
+    assert not C.collisions(margin=-1e-3)
