@@ -30,7 +30,7 @@ from .bound_feature import (
     compiled_linearization,
     infer_dim,
 )
-from .errors import FeatureError
+from .errors import FeatureError, require_slices
 from .evaluate import evaluate_symbol, make_quaternions_continuous
 from .functions.custom_symbol import CustomSymbol, custom_symbol, traced_symbol
 from .functions.function_params import FunctionParams
@@ -356,8 +356,8 @@ class Feature:
         of links and places of obstacles.
 
         Raises:
-            FeatureError: when it is called, for kinematics of another tree, and for
-                those of a symbol that reads more of the world.
+            FeatureError: when it is called, for q of another shape, kinematics of
+                another tree, and those of a symbol that reads more of the world.
         """
         g = self.bind(C)
         of_world = C.kinematics()
@@ -371,6 +371,7 @@ class Feature:
             K = of_world if kinematics is None else kinematics
             if kinematics is not None:
                 self._check_kinematics(kinematics, of_world)
+            require_slices(self.symbol.name, q, slices, K.nq)
             Q = jnp.asarray(q).reshape(slices, K.nq)
             # The trace of a user's function is of one precision.
             is_untraced = isinstance(self.symbol, CustomSymbol)

@@ -12,17 +12,16 @@ from posewise.objectives.checks.doubts import (
     supports_of,
 )
 from posewise.robots.config import Config
-from posewise.robots.geometry.shapes import Sphere
 from posewise.robots.typing import FrameName
 
 from ..exact.containment import containment_impediments
-from ..geometry.frame_groups import bounding_box, find_object, subtree
+from ..geometry.frame_groups import bounding_box, find_object
 from .attachment import Attached
 from .containment import InsideOf
 from .footing import rests_on_little
 from .grasps import InHandOfAgent
 from .intrusion import overlaps_unseen, sticks_out
-from .rest import does_not_stay
+from .rest import does_not_stay, is_ball
 from .stable import Stable
 from .support import OnTopOf
 
@@ -108,10 +107,7 @@ def supports_below(
 def ball_doubts(predicate: Stable, C: Config) -> Iterator[str]:
     """Yield a sentence if a is a ball, of which the rows never hold."""
     a = predicate.a
-    root = find_object(C, a).frames[0]
-    frames = [C.frames[i] for i in subtree(C, root)]
-    shapes = [g.shape for frame in frames for g in frame.geometries if g.collision]
-    if shapes and all(isinstance(shape, Sphere) for shape in shapes):
+    if is_ball(C, a):
         yield (
             f"Stable({a}): {a!r} is a ball, which could roll, so that its"
             " rows never hold. Leave it out, and check Stable afterwards."

@@ -14,12 +14,14 @@ from posewise.robots.json_files import write_json
 from posewise.robots.kinematics.transforms import quat_normalize
 from posewise.robots.typing import FrameName, StrPath
 from posewise.robots.visual.viewer import View
+from posewise.solvers.status import TO_CONTINUE
 
 from ..checks.doubts import doubts_of_rest
 from ..report.colliding_pairs import is_about_collisions
 from ..solution.solution import Solution
 from ..solution.summary import solution_summary
 from .files import SavedPlacement, placement_header, read_placement
+from .symmetry import axes_of_revolution, turn_between
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -70,7 +72,11 @@ class Placement:
     @property
     def message(self) -> str:
         """The status in a sentence, with what is known of why it failed."""
-        message = self.solution.message
+        message = self.solution.message.replace(
+            TO_CONTINUE,
+            "To continue, solve again with starts={name: poses} from this placement,"
+            " or a longer max_time.",
+        )
         if not self._shown_lacks:
             return message
         # The general advice is to use more starts.
@@ -234,22 +240,24 @@ def distinct_placements(
     Args:
         placements: the best first.
         distance: placements coincide if all positions differ by at most this [m],
-        angle: and all orientations by at most this [rad].
+        angle: and all orientations by at most this [rad]; turns of round objects about
+            their axis do not count.
     """
     distinct: list[Placement] = []
+    axes: dict[str, np.ndarray | None] = {}
+    if placements:
+        world = placements[0].solution.world_at(-1)
+        axes = {name: axes_of_revolution(world, name) for name in placements[0].poses}
+
+    def coincide(a: Placement, b: Placement) -> bool:
+        pairs = ((name, pose, b.poses[name]) for name, pose in a.poses.items())
+        return all(
+            np.linalg.norm(pose[:3] - other[:3]) <= distance
+            and turn_between(pose, other, axes[name]) <= angle
+            for name, pose, other in pairs
+        )
+
     for placement in placements:
-        if not any(_coincide(placement, d, distance, angle) for d in distinct):
+        if not any(coincide(placement, d) for d in distinct):
             distinct.append(placement)
     return distinct
-
-
-def _coincide(a: Placement, b: Placement, distance: float, angle: float) -> bool:
-    for name, pose in a.poses.items():
-        other = b.poses[name]
-        # q and -q are the same rotation, by twice the angle between the 4-vectors.
-        cosine = min(abs(float(pose[3:] @ other[3:])), 1.0)
-        if np.linalg.norm(pose[:3] - other[:3]) > distance:
-            return False
-        if 2 * np.arccos(cosine) > angle:
-            return False
-    return True

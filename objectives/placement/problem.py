@@ -55,7 +55,7 @@ from .room import lacks_of_room
 from .sampler import ImproveStarts, PlacementSampler
 from .sampling import PlacementHints, SamplingBox, default_region, with_ancestors
 from .search import PlacementSearch
-from .settling import supports_of_objects
+from .settling import cycle_of_supports, supports_of_objects
 from .units import movables_in_millimetres
 
 PlacementConstraint: TypeAlias = SupportsObjectives | tuple[Feature, OT]
@@ -210,7 +210,8 @@ def _lacks(
     """
     # What overlaps needs no room, but cannot be in a hollow that is filled.
     room = lacks_of_room(world, constraints, solid) if solid else ()
-    return (*impediments(constraints, world), *room)
+    cycle = cycle_of_supports(supports_of_objects(constraints, world, solid))
+    return (*impediments(constraints, world), *cycle, *room)
 
 
 class _AddedWitnesses(NamedTuple):

@@ -5,7 +5,7 @@ whose centre is beyond the edge of what carries it, and `InsideOf` of one in the
 is not likely meant so.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -58,6 +58,18 @@ def supports_of_objects(
     """Return the movables that constraints want on something, each with its support."""
     pairs = (pair for c in constraints for pair in supports_of(c, world))
     return {obj: support for obj, support in pairs if obj in movable}
+
+
+def cycle_of_supports(supports: Mapping[FrameName, FrameName]) -> Iterator[str]:
+    """Yield a sentence if objects are to carry each other in a circle."""
+    for first in supports:
+        names = [first]
+        while names[-1] in supports and supports[names[-1]] not in names:
+            names.append(supports[names[-1]])
+        if supports.get(names[-1]) == first:
+            links = ", ".join(f"{a!r} on or in {supports[a]!r}" for a in names)
+            yield f"No placement has {links}: they would carry each other."
+            return
 
 
 def settled_state(

@@ -13,6 +13,7 @@ from scipy import optimize
 
 import posewise as pw
 from posewise.robots.typing import VectorLike
+from posewise.robots.validation import float_array
 
 from .coverage import Absent
 from .enums import OT
@@ -75,12 +76,19 @@ class NLP_Factory(NLP):
         """
         if self._evaluate is None:
             raise pw.ObjectiveError("The NLP has no function; call setEvalCallback.")
-        phi, J = map(np.asarray, self._evaluate(np.ravel(np.asarray(x, float))))
-        expected = (len(self._types), self.getDimension())
-        if phi.shape != expected[:1] or J.shape != expected:
+        expected = "a number for each variable"
+        q = np.ravel(float_array("x", x, expected, pw.ObjectiveError))
+        if q.size != self.getDimension():
+            raise pw.ObjectiveError(
+                f"x has {q.size} numbers, expected {self.getDimension()}, one for each"
+                " variable."
+            )
+        phi, J = map(np.asarray, self._evaluate(q))
+        shape = (len(self._types), self.getDimension())
+        if phi.shape != shape[:1] or J.shape != shape:
             raise pw.ObjectiveError(
                 f"The callback returned arrays of shapes {phi.shape} and {J.shape},"
-                f" expected {expected[:1]} and {expected}: a row for each of setTypes,"
+                f" expected {shape[:1]} and {shape}: a row for each of setTypes,"
                 " a column for each variable."
             )
         return phi.astype(float), J.astype(float)

@@ -438,6 +438,18 @@ def test_a_wrong_tau_is_refused(tau):
         f.eval(C, np.zeros((2, C.nq)), tau=tau)
 
 
+@pytest.mark.parametrize(
+    ("order", "slices", "says"),
+    [(1, (), r"\(3,\), expected \(2, 3\): 2 slices"), (0, (2,), r"expected \(3,\)")],
+)
+def test_q_of_another_shape_is_refused(order, slices, says):
+    C = random_tree(0, joints=2)
+    phi = C.feature(FS.position, ["f1"], order=order).function(C)
+    says = says.replace("3", str(C.nq))
+    with pytest.raises(pw.FeatureError, match=says):
+        jax.jit(phi)(np.zeros((*slices, C.nq)))
+
+
 def test_gaze_takes_scales_of_either_form():
     C = random_tree(0, joints=4)
     two = C.eval(FS.gazeAt, ["f1", "f2"])[0]

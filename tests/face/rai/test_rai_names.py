@@ -406,3 +406,9 @@ def test_what_rai_takes_silently_is_warned_of():
     with pytest.warns(UserWarning, match="returns None: No frame 'bix'.*'box'"):
         assert C.getFrame("bix") is None
     assert C.C.frame("box").geometries[0].color[:3] == (1, 0, 1)
+
+
+@pytest.mark.parametrize("count", [0, 3])
+def test_variables_of_another_number_are_refused(count):
+    with pytest.raises(pw.ObjectiveError, match=f"x has {count} numbers, expected 2"):
+        ry.make_NLP_Problem("Rosenbrock.2").evaluate(np.zeros(count))

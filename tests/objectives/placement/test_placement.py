@@ -241,9 +241,10 @@ def test_coinciding_is_symmetric_and_blind_to_a_quaternion_s_sign():
     half = lambda angle: [np.cos(angle / 2), 0, 0, np.sin(angle / 2)]
     poses = [[0, 0, 0, *half(0)], [0.005, 0, 0, *np.negative(half(0.09))],
              [0, 0, 0, *half(0.2)], [0.02, 0, 0, *half(0)]]  # fmt: skip
+    C = pw.Config()
+    C.add_frame("cup", joint="free", shape=pw.Box([0.1, 0.1, 0.1]))
     done = pw.Solution(
-        *(np.zeros((1, 7)), pw.Status.CONVERGED, 1e-3, 0, 0.0),
-        *(pw.Config(), np.ones(1)),
+        *(C.q[None], pw.Status.CONVERGED, 1e-3, 0, 0.0), *(C, np.ones(1))
     )
     placements = [pw.Placement({"cup": np.array(p, float)}, done) for p in poses]
     first, same, turned, shifted = placements

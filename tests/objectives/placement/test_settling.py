@@ -8,7 +8,7 @@ import pytest
 
 import posewise as pw
 from posewise import FS, OT, logic
-from posewise.objectives.placement.settling import settled_state
+from posewise.objectives.placement.settling import cycle_of_supports, settled_state
 
 HALF = 0.2
 """Half the length of the table's edges [m]."""
@@ -164,3 +164,18 @@ def test_towers_that_are_to_stand_are_found(count) -> None:
     best.apply(C)
     assert all(goal.holds(C) for goal in goals)
     assert not C.collisions(margin=-1e-3)
+
+
+@pytest.mark.parametrize(
+    ("supports", "expected"),
+    [
+        ({"a": "b", "b": "table"}, []),
+        ({"a": "b", "b": "a"}, ["No placement has 'a' on or in 'b', 'b' on or in 'a'"]),
+        ({"a": "b", "b": "c", "c": "b"}, ["No placement has 'b' on or in 'c'"]),
+        ({"a": "a"}, ["No placement has 'a' on or in 'a'"]),
+    ],
+)
+def test_objects_that_are_to_carry_each_other_are_told(supports, expected) -> None:
+    sentences = list(cycle_of_supports(supports))
+    assert len(sentences) == len(expected)
+    assert all(s.startswith(e) for s, e in zip(sentences, expected, strict=True))
