@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from posewise.objectives.checks.doubts import (
+    containers_of,
     doubts_of,
     held_by,
     impediments_of,
@@ -50,6 +51,13 @@ def supports_of_all(formula: And, C: Config) -> Iterator[tuple[FrameName, FrameN
     """Yield what all parts name."""
     for part in formula.parts:
         yield from supports_of(part, C)
+
+
+@containers_of.register(And)
+def containers_of_all(formula: And, C: Config) -> Iterator[tuple[FrameName, FrameName]]:
+    """Yield what all parts name."""
+    for part in formula.parts:
+        yield from containers_of(part, C)
 
 
 def _demanded(formula: Formula, C: Config) -> tuple[Predicate, ...]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from posewise.objectives.checks.doubts import (
+    containers_of,
     doubts_of,
     held_by,
     impediments_of,
@@ -24,6 +25,10 @@ from .intrusion import overlaps_unseen, sticks_out
 from .rest import does_not_stay, is_ball
 from .stable import Stable
 from .support import OnTopOf
+
+MIN_STACK_HEIGHT = 1.5
+"""Ratio of the least height of a container in which objects are stacked to the smallest
+edge of one; in lower ones the centre of the upper object is outside."""
 
 
 @doubts_of.register(InsideOf)
@@ -67,6 +72,17 @@ def first_is_held(
 
 @supports_of.register(InsideOf)
 def supports_inside(
+    predicate: InsideOf, C: Config
+) -> Iterator[tuple[FrameName, FrameName]]:
+    """Yield a, if b is too flat for the centres of two that are on each other."""
+    low, high = bounding_box(find_object(C, predicate.b, predicate.a))
+    a, b = bounding_box(find_object(C, predicate.a, predicate.b))
+    if high[2] - low[2] < MIN_STACK_HEIGHT * (b - a).min():
+        yield predicate.a, predicate.b
+
+
+@containers_of.register(InsideOf)
+def containers_around(
     predicate: InsideOf, C: Config
 ) -> Iterator[tuple[FrameName, FrameName]]:
     """Yield a, which something in b carries."""

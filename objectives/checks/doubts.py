@@ -40,7 +40,18 @@ def impediments_of(constraint: object, C: Config) -> Iterator[str]:
 
 @singledispatch
 def supports_of(constraint: object, C: Config) -> Iterator[tuple[FrameName, FrameName]]:
-    """Yield objects, each with another one in which or on which it must be."""
+    """Yield objects, each with another one in which or on which it must be.
+
+    None of those in it can be on top of each other instead.
+    """
+    yield from ()
+
+
+@singledispatch
+def containers_of(
+    constraint: object, C: Config
+) -> Iterator[tuple[FrameName, FrameName]]:
+    """Yield objects, each with another one in which it must be, on anything in it."""
     yield from ()
 
 

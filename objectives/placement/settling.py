@@ -30,7 +30,7 @@ from posewise.robots.kinematics.transforms import (
 from posewise.robots.masses.frame_masses import frame_masses
 from posewise.robots.typing import FrameName
 
-from ..checks.doubts import supports_of
+from ..checks.doubts import containers_of, supports_of
 from .stable_poses import collision_points, stable_faces, turn_face_down
 
 MAX_LEAN = np.radians(30)
@@ -55,8 +55,12 @@ DIRECTIONS = np.stack(
 def supports_of_objects(
     constraints: Iterable[object], world: Config, movable: Collection[FrameName]
 ) -> dict[FrameName, FrameName]:
-    """Return the movables that constraints want on something, each with its support."""
-    pairs = (pair for c in constraints for pair in supports_of(c, world))
+    """Return the movables that constraints want in or on something, each with it."""
+    pairs = (
+        pair
+        for c in constraints
+        for pair in (*containers_of(c, world), *supports_of(c, world))
+    )
     return {obj: support for obj, support in pairs if obj in movable}
 
 
