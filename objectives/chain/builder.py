@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 from jaxtyping import Float
 
@@ -92,9 +93,9 @@ def build_chain(
     data = ChainData(
         K,
         np.asarray(prefix, dtype),
-        tau.astype(dtype),
-        modes.limits(T).astype(dtype),
-        tuple(batches),
+        *jax.device_put(
+            (tau.astype(dtype), modes.limits(T).astype(dtype), tuple(batches))
+        ),
     )
     return structure, data, locations
 

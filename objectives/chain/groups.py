@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import jax
 from jaxtyping import Float
 
 from posewise.features.evaluate import is_pair_sum
@@ -112,8 +113,8 @@ class ChainData(NamedTuple):
     K: Kinematics
     prefix: Array
     """Coordinates (k_order, nq) before slice 0."""
-    tau: Float[Array, " T"]
+    tau: Float[jax.Array, " T"]
     """Duration of the step into each slice [s]."""
-    limits: Float[Array, "2 slices nq"]
+    limits: Float[jax.Array, "2 slices nq"]
     """Limits in each slice, or once for all slices."""
     batches: tuple[FeatureBatch, ...]

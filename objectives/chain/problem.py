@@ -225,7 +225,7 @@ class Chain:
             jnp.where(is_single, (high - x)[:, source], range_of_turn),
         )
 
-    def bounds(self, data: ChainData) -> tuple[Array, Array]:
+    def bounds(self, data: ChainData) -> tuple[jax.Array, jax.Array]:
         """Return lower and upper limits; quaternions are free or fixed."""
         low, high = data.limits
         if not self.tree.balls:
