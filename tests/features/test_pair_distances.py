@@ -123,7 +123,7 @@ def test_derivatives_by_configurations_are_differences(kind):
     np.testing.assert_allclose(J, differences, atol=1e-4)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", DERIVED_KINDS)
 def test_derivatives_of_contacts_and_jacobians_are_differences(kind):
     """Rates of points, normals and Jacobians are differences, as Hessians need them."""
@@ -162,7 +162,7 @@ def test_derivatives_are_those_of_the_feature_of_one_pair():
             np.testing.assert_allclose(of_feature[0], -expected, atol=1e-9)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", DERIVED_KINDS)
 def test_derivatives_by_shapes_are_differences(kind):
     _, measure, q = case(kind)
@@ -335,7 +335,7 @@ def test_threads_get_the_same_values():
             np.testing.assert_array_equal(d, expected)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_single_precision_is_that_of_the_values():
     _, measure, q = case("boxes")
     d, J = measure.value_and_jacobian(q[:4])
@@ -466,7 +466,7 @@ def test_pairs_may_be_any_iterable_and_come_flipped():
     np.testing.assert_allclose(others.normal, -contacts.normal, atol=1e-9)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_derivatives_of_contacts_in_reverse():
     """Places of the table that no pair takes are infinitely far, and give no NaN."""
     C, _, q = case("boxes")

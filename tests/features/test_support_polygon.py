@@ -151,7 +151,7 @@ def test_feet_that_do_not_lie_flat_carry_by_their_lowest_points():
     assert whole.eval(C)[0][0] < 0
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_meshes_of_many_vertices_carry_by_what_is_lowest():
     """A round plate on a small pad; the plate is wide, but in the air."""
     plate = trimesh.creation.cylinder(0.15, 0.02, sections=200)

@@ -74,8 +74,7 @@ def quantity(name: str):
     return wrt, np.array(value, float), build
 
 
-@pytest.mark.long
-@pytest.mark.sampled("scale")
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["box", "tip", "table", "link", "margin", "scale"])
 def test_paths_are_those_of_other_problems_with_exact_gradients(name):
     wrt, value, build = quantity(name)
