@@ -30,9 +30,7 @@ PAIRS_OF_ALL = [
     *(("rock", "stone"), ("stone", "floor"), ("floor", "can"), ("can", "stone")),
     *(("union", "tool"), ("arm", "union"), ("union", "stone"), ("union", "floor")),
 ]  # fmt: skip
-KINDS = ["boxes", pytest.param("all", marks=pytest.mark.long)]
-DERIVED_KINDS = ["boxes", pytest.param("all", marks=pytest.mark.slow)]
-"""Kinds whose derivatives are tested."""
+KINDS = ["boxes", pytest.param("all", marks=pytest.mark.slow)]
 
 
 def world(kind: str) -> pw.Config:
@@ -106,7 +104,7 @@ def test_values_are_those_of_single_pairs_and_of_another_algorithm(kind):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", DERIVED_KINDS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_derivatives_by_configurations_are_differences(kind):
     C, measure, q = case(kind)
     q = q[:8]
@@ -124,7 +122,7 @@ def test_derivatives_by_configurations_are_differences(kind):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", DERIVED_KINDS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_derivatives_of_contacts_and_jacobians_are_differences(kind):
     """Rates of points, normals and Jacobians are differences, as Hessians need them."""
     _, measure, q = case(kind)
@@ -163,7 +161,7 @@ def test_derivatives_are_those_of_the_feature_of_one_pair():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", DERIVED_KINDS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_derivatives_by_shapes_are_differences(kind):
     _, measure, q = case(kind)
     shapes = measure.shapes
@@ -361,7 +359,7 @@ def test_a_world_without_joints_has_distances():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", DERIVED_KINDS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_touching_and_coincident_bodies_have_finite_derivatives(kind):
     """Centres that coincide, parallel faces, aligned axes and touching bodies."""
     C = pw.Config()

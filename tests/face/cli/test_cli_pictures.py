@@ -24,7 +24,7 @@ seed: 0
 """
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_placement_is_drawn_and_its_file_is_that_of_python(write_problem):
     file = write_problem(PLACING)
     table, picture = file.parent / "table.json", file.parent / "table.png"

@@ -140,7 +140,7 @@ def test_a_search_on_equations_tells_how_near_it_came(space):
 @pytest.mark.parametrize(
     "starts",
     [
-        pytest.param(None, marks=pytest.mark.long),
+        pytest.param(None, marks=pytest.mark.slow),
         pytest.param(4, marks=pytest.mark.slow),
     ],
 )
