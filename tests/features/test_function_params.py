@@ -35,6 +35,7 @@ def by_hand(C: pw.Config, w: dict) -> np.ndarray:
     return w["out"] @ hidden
 
 
+@pytest.mark.long
 def test_values_are_those_of_the_params():
     C, feature = arm(), pw.Feature(network, ["tip"], params=weights(0))
     feature.eval(C)

@@ -74,6 +74,7 @@ def test_a_path_of_a_handover():
     ]
 
 
+@pytest.mark.long
 def test_the_last_waypoint_bounds_the_others():
     """The way of the block into the hand is ignored, not where the hand can put it."""
     C = world()
@@ -89,6 +90,7 @@ def test_the_last_waypoint_bounds_the_others():
     assert not final.solve(progress=False).feasible
 
 
+@pytest.mark.long
 def test_predicates_are_symbols_too():
     C = world()
     skeleton = pw.Skeleton(

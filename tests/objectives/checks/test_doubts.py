@@ -309,6 +309,7 @@ def test_a_path_tells_what_a_placement_tells():
     assert "InsideOf('food', 'oven') holds, but 'food' does not stay there" in text
 
 
+@pytest.mark.long
 def test_placements_tell_objects_in_the_air():
     C = kitchen()
     C.add_object("fixed", [pw.Box([0.1] * 3)], pose=at(2))

@@ -120,6 +120,7 @@ def test_all_methods_certify(method, margin):
     assert max(violations[2:]) <= solution.tolerance
 
 
+@pytest.mark.long
 def test_first_order_methods_tell_what_is_not_certified():
     solution = across(disc()).solve(
         method=optax.adam(1e-2), max_iterations=300, progress=False
@@ -128,6 +129,7 @@ def test_first_order_methods_tell_what_is_not_certified():
     assert "between slices: 'disc' and 'wall'" in solution.report()
 
 
+@pytest.mark.long
 def test_starts_end_with_the_first_certified_path():
     easy = across(disc(wall=(0.0, 1.5)))
     assert easy.solve(starts=8, progress=False).start == 0
@@ -200,6 +202,7 @@ def test_no_detours_are_planned_to_a_target_outside_of_the_limits(monkeypatch):
     assert sol.report().count("its target is outside of the limits") == 1
 
 
+@pytest.mark.long
 def test_no_detours_are_planned_from_a_start_in_degrees(monkeypatch):
     monkeypatch.setattr(planned_starts, "with_detours", lambda *_: pytest.fail("late"))
     C = disc()
@@ -533,6 +536,7 @@ def test_a_second_call_is_an_error():
         komo.avoid_collisions()
 
 
+@pytest.mark.long
 def test_worlds_without_pairs():
     C = pw.Config()
     C.add_frame("cart", joint="transX", shape=pw.Sphere(0.1))

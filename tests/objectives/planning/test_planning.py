@@ -60,6 +60,7 @@ def gap(path: np.ndarray) -> float:
     return float(np.linalg.norm(outside, axis=1).min()) - 0.1
 
 
+@pytest.mark.long
 def test_a_detour_leads_round_the_wall():
     path = planned(across())
     assert path.shape == (SLICES, disc().nq)

@@ -183,6 +183,7 @@ def test_poses_have_nothing_between_them():
         komo.add_objective(None, FS.positionDiff, ["a_tip", "b_tip"], between=0.1)
 
 
+@pytest.mark.long
 def test_a_solution_of_more_slices_does_not_shift():
     komo = carry(between=1e-4)
     solution = komo.solve(progress=False)
