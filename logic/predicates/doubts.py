@@ -12,6 +12,7 @@ from posewise.objectives.checks.doubts import (
     solution_doubts_of,
     supports_of,
 )
+from posewise.objectives.placement.symmetry import is_ball
 from posewise.robots.config import Config
 from posewise.robots.typing import FrameName
 
@@ -22,7 +23,7 @@ from .containment import InsideOf
 from .footing import rests_on_little
 from .grasps import InHandOfAgent
 from .intrusion import overlaps_unseen, sticks_out
-from .rest import does_not_stay, is_ball
+from .rest import does_not_stay
 from .stable import Stable
 from .support import OnTopOf
 
@@ -123,7 +124,7 @@ def supports_below(
 def ball_doubts(predicate: Stable, C: Config) -> Iterator[str]:
     """Yield a sentence if a is a ball, of which the rows never hold."""
     a = predicate.a
-    if is_ball(C, a):
+    if is_ball(C, C.frames[find_object(C, a).frames[0]].name):
         yield (
             f"Stable({a}): {a!r} is a ball, which could roll, so that its"
             " rows never hold. Leave it out, and check Stable afterwards."

@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 
 from posewise.objectives.checks.floating import describe_floating
+from posewise.objectives.placement.symmetry import is_ball
 from posewise.robots.config import Config
-from posewise.robots.geometry.shapes import Sphere
 from posewise.robots.kinematics.joint_types import FREE_JOINTS
 from posewise.robots.masses.frame_masses import link_roots
 from posewise.robots.typing import FrameName
 
 from ..formulas.messages import format_predicate
 from ..formulas.predicate import Predicate
-from ..geometry.frame_groups import find_object, subtree
+from ..geometry.frame_groups import find_object
 from .stable import Stable
 
 
@@ -37,16 +37,10 @@ def does_not_stay(predicate: Predicate, C: Config, a: FrameName) -> Iterator[str
     except ImportError:
         moves = describe_floating(C, C.frames[root].name)
     if moves:
+        name = C.frames[root].name
         # Rows of Stable never hold of balls.
-        advice = "" if is_ball(C, a) else f" Ask for Stable({a!r}), too."
+        advice = "" if is_ball(C, name) else f" Ask for Stable({a!r}), too."
         yield (
             f"{format_predicate(predicate)} holds, but {a!r} does not stay there:"
             f" {moves}{advice}"
         )
-
-
-def is_ball(C: Config, name: FrameName) -> bool:
-    """Return whether all of an object that collides is of balls, and so may roll."""
-    frames = [C.frames[i] for i in subtree(C, find_object(C, name).frames[0])]
-    shapes = [g.shape for frame in frames for g in frame.geometries if g.collision]
-    return bool(shapes) and all(isinstance(shape, Sphere) for shape in shapes)

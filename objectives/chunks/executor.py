@@ -152,14 +152,14 @@ class _Run:
     ) -> ObjectiveError:
         """Return the error that tells what is stored."""
         is_stored = self.folder.is_stored(self.problems.stop)[self.problems.start :]
-        what = "The executor's workers have ended"
+        cause = "The executor's workers have ended"
         if chunk is not None:
-            what = (
+            cause = (
                 f"Problems {chunk.start} to {chunk.stop - 1} failed {MAX_TRIES} times,"
                 " each time with their worker"
             )
         return ObjectiveError(
-            f"{what} ({type(error).__name__}: {error}). {is_stored.sum()} of"
+            f"{cause} ({type(error).__name__}: {error}). {is_stored.sum()} of"
             f" {len(is_stored)} problems are stored in {str(self.folder.path)!r}, and"
             " the same call goes on with the others."
         )

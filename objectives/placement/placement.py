@@ -246,7 +246,7 @@ def distinct_placements(
     distinct: list[Placement] = []
     axes: dict[str, np.ndarray | None] = {}
     if placements:
-        world = placements[0].solution.world_at(-1)
+        world = placements[0].solution.config
         axes = {name: axes_of_revolution(world, name) for name in placements[0].poses}
 
     def coincide(a: Placement, b: Placement) -> bool:

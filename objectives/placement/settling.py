@@ -21,7 +21,6 @@ from posewise.robots.contact.verticals import (
     columns_of_box,
     vertical_spans,
 )
-from posewise.robots.geometry.shapes import Sphere
 from posewise.robots.kinematics.transforms import (
     quat_multiply,
     quat_normalize,
@@ -32,6 +31,7 @@ from posewise.robots.typing import FrameName
 
 from ..checks.doubts import containers_of, supports_of
 from .stable_poses import collision_points, stable_faces, turn_face_down
+from .symmetry import is_ball
 
 MAX_LEAN = np.radians(30)
 """Largest turn onto a face [rad]; what leans more goes on leaning, as may be meant."""
@@ -72,7 +72,7 @@ def cycle_of_supports(supports: Mapping[FrameName, FrameName]) -> Iterator[str]:
             names.append(supports[names[-1]])
         if supports.get(names[-1]) == first:
             links = ", ".join(f"{a!r} on or in {supports[a]!r}" for a in names)
-            yield f"No placement has {links}: they would carry each other."
+            yield f"It is asked for {links}: objects can hardly carry each other."
             return
 
 
@@ -97,7 +97,7 @@ def settled_state(
     stacks = [
         _LoadedObject(world, name, _with_load(name, supports)) for name in supports
     ]
-    standing = [s for s in stacks if s.lean <= MAX_LEAN and not s.is_ball]
+    standing = [s for s in stacks if s.lean <= MAX_LEAN and not is_ball(world, s.name)]
     for stack in standing:
         stack.stand_on_face()
     for _ in range(MAX_EDGES):
@@ -163,13 +163,6 @@ class _LoadedObject:
     def lean(self) -> float:
         """Angle by which the object would turn onto its nearest face [rad]."""
         return float(np.arccos(np.clip(-self._lowest_face[2], -1, 1)))
-
-    @property
-    def is_ball(self) -> bool:
-        """Whether the object has no faces, only those of its drawing."""
-        frames = (self.world.frame(x) for x in self.world.subtree(self.name))
-        parts = [g.shape for x in frames for g in x.geometries if g.collision]
-        return all(isinstance(part, Sphere) for part in parts)
 
     def stand_on_face(self) -> None:
         """Turn the object onto its nearest stable face, its lowest point as high."""

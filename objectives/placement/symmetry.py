@@ -13,6 +13,13 @@ PARALLEL_TOLERANCE = 1e-6
 are almost round count as round."""
 
 
+def is_ball(C: Config, name: FrameName) -> bool:
+    """Return whether all of an object that collides is of balls, and so may roll."""
+    frames = (C.frame(part) for part in C.subtree(name))
+    parts = [g.shape for frame in frames for g in frame.geometries if g.collision]
+    return bool(parts) and all(isinstance(part, shapes.Sphere) for part in parts)
+
+
 def axes_of_revolution(
     C: Config, name: FrameName
 ) -> Float[np.ndarray, "axes 3"] | None:

@@ -170,9 +170,9 @@ def test_towers_that_are_to_stand_are_found(count) -> None:
     ("supports", "expected"),
     [
         ({"a": "b", "b": "table"}, []),
-        ({"a": "b", "b": "a"}, ["No placement has 'a' on or in 'b', 'b' on or in 'a'"]),
-        ({"a": "b", "b": "c", "c": "b"}, ["No placement has 'b' on or in 'c'"]),
-        ({"a": "a"}, ["No placement has 'a' on or in 'a'"]),
+        ({"a": "b", "b": "a"}, ["It is asked for 'a' on or in 'b', 'b' on or in 'a'"]),
+        ({"a": "b", "b": "c", "c": "b"}, ["It is asked for 'b' on or in 'c'"]),
+        ({"a": "a"}, ["It is asked for 'a' on or in 'a'"]),
     ],
 )
 def test_objects_that_are_to_carry_each_other_are_told(supports, expected) -> None:
