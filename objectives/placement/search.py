@@ -87,7 +87,7 @@ class PlacementSearch:
         try:
             if self.easier is not None:
                 self._solve_settled(self.easier, solutions)
-            if self._goes_on(solutions):
+            if not self.count or self._goes_on(solutions):
                 failure = self._search(solutions)
             if self.supports:
                 solutions = self._settle(solutions)
@@ -112,11 +112,10 @@ class PlacementSearch:
         if self._inserts and self.count and len(starts) > JOINT_STARTS:
             most = min(JOINT_ITERATIONS, int(self.settings.options.max_iterations))
             options = replace(self.settings.options, max_iterations=most)
-            solutions += self._solve(starts[:JOINT_STARTS], 0, options)
+            joint = self._solve(starts[:JOINT_STARTS], 0, options)
             # Those that were given up are solved to their end if all else fails.
-            given_up = [
-                s.start for s in solutions if s.status is Status.ITERATION_LIMIT
-            ]
+            given_up = [s.start for s in joint if s.status is Status.ITERATION_LIMIT]
+            solutions += joint
             starts = np.concatenate([starts[given_up], starts[JOINT_STARTS:]])
         elif not self.count:
             solutions += self._solve(starts, 0, self.settings.options)

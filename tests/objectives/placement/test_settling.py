@@ -166,6 +166,25 @@ def test_towers_that_are_to_stand_are_found(count) -> None:
     assert not C.collisions(margin=-1e-3)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("count", [None, 1])
+def test_starts_are_solved_though_nothing_settled_stands(count) -> None:
+    """Each object is on the next one, but both together are beyond the lowest edge."""
+    C, shape = world(), pw.Box([0.1, 0.1, 0.05])
+    goals: list = [logic.OnTopOf("a", "table"), logic.OnTopOf("b", "a")]
+    goals.append(logic.Stable("b"))
+    for name, x in (("a", HALF - 0.01), ("b", HALF + 0.03)):
+        C.add_frame(name, joint="free", pose=[0, 0, 0.5, 1, 0, 0, 0], shape=shape)
+        at_x = pw.Feature(FS.position, [name], scale=[[1, 0, 0]], target=[x, 0, 0])
+        goals.append((at_x, OT.eq))
+    placements = pw.solve_placement(
+        C, goals, ["a", "b"], starts=3, count=count, max_iterations=8,
+        min_separation=(0.0, 0.0), progress=False,
+    )  # fmt: skip
+    assert not placements[0].feasible
+    assert {p.solution.start for p in placements} >= {0, 1, 2}
+
+
 @pytest.mark.parametrize(
     ("supports", "expected"),
     [
