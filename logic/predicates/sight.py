@@ -11,7 +11,7 @@ from ..geometry.camera_rays import frames_of_others
 from ..geometry.frame_groups import FrameGroup, find_object, require_shapes
 from ..relaxed.constraint_terms import ConstraintTerm, Inequality
 from ..relaxed.object_features import feature_on_frames, of_visible_shapes
-from ..relaxed.sight import out_of_view_rows, visible_rows
+from ..relaxed.sight.rows import out_of_view_rows, visible_rows
 from .verdict_predicate import SemanticPredicate
 
 
@@ -47,18 +47,15 @@ class InFoVOfAgent(SemanticPredicate):
         """Return a row of some pixels near points of a, one of which must show it.
 
         The relaxed negation demands that each part is outside of the view frustum,
-        between pixels, or around the camera; an object that is in view but hidden does
-        not satisfy it.
+        between pixels, around the camera, or behind one convex part of another object;
+        one that only several of them hide together does not satisfy it.
         """
         C = C.visible_copy()
         camera, a = agent_camera(C, self.agent), require_shapes(find_object(C, self.a))
         eye = FrameGroup(C, camera.name, (C.index(camera.name),))
-        error = 0.5 * self.bound
-        if not truth:
-            rows = of_visible_shapes(out_of_view_rows(camera, error))
-            feature = feature_on_frames([a, eye], rows)
-            return Inequality(feature, error=error)
         others = FrameGroup(C, "", tuple(frames_of_others(a)))
-        rows = of_visible_shapes(visible_rows(camera, error))
+        error = 0.5 * self.bound
+        rows = (visible_rows if truth else out_of_view_rows)(camera, error)
+        rows = of_visible_shapes(rows)
         feature = feature_on_frames([a, eye, others], rows)
         return Inequality(feature, error=error)

@@ -55,7 +55,7 @@ from ..geometry.frame_groups import FrameGroup, has_collision_shape
 from ..margins import RAY_CLEARANCE, STRICT_MARGIN
 from ..relaxed.object_features import ObjectPair, PairRows, RowFunction
 from ..relaxed.parts import count_parts
-from ..relaxed.target_rays import (
+from ..relaxed.sight.rays import (
     apply_inverse,
     hit_before_near,
     target_arrays,

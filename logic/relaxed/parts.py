@@ -34,6 +34,9 @@ from posewise.robots.world.frame import Frame
 
 from ..errors import PredicateError
 
+BOX_CORNERS = np.stack(np.meshgrid(*[[0.0, 1.0]] * 3), -1).reshape(-1, 3)
+"""Corners of a box (8, 3), by 0 for the lowest and 1 for the highest coordinate."""
+
 
 class PartTypes(NamedTuple):
     """Static properties of the bounded parts of some frames."""
@@ -112,3 +115,17 @@ def part_extents(
             far = far + support_function(hull, tuple(sign * x for x in d))
         ends.append((middle + sign * far).T)
     return ends[0], ends[1]
+
+
+def part_corners(
+    parts: PartTypes,
+    R: Float[jax.Array, "m 3 3"],
+    p: Float[jax.Array, "m 3"],
+    arrays: TracedArrays,
+) -> Float[jax.Array, "parts 8 3"]:
+    """Return the corners of a box around each part, along its axes, in the world."""
+    R_part, _ = part_poses(R, p, with_prefix(arrays, parts.prefix))
+    axes = jnp.swapaxes(R_part, -1, -2)
+    low, high = part_extents(parts, R, p, axes, arrays)
+    along = low[:, None] + BOX_CORNERS * (high - low)[:, None]
+    return along @ axes

@@ -13,7 +13,7 @@ from ..contact.collision_pairs import can_collide
 from ..errors import ConfigError
 from ..kinematics.joint_types import joint_transform, joint_type, resolve_axis
 from ..kinematics.transforms import IDENTITY, pose_multiply, quat_to_matrix
-from ..loaders.mjcf.contact_settings import SOLIMP, SOLREF, TIME_STEP
+from ..loaders.mjcf.contact_settings import CONTACT_MARGIN, SOLIMP, SOLREF, TIME_STEP
 from ..loaders.mjcf.geoms import GeomSpec, body_masks, contact_bits, frame_geoms
 from ..masses.frame_masses import FrameMass, frame_masses
 from ..mujoco_extra import import_mujoco
@@ -291,6 +291,7 @@ class _ModelBuilder:
         mj_geom = body.add_geom(type=getattr(mujoco.mjtGeom, f"mjGEOM_{geom.kind}"))
         mj_geom.size, mj_geom.pos, mj_geom.quat = geom.size, geom.p, geom.quaternion
         mj_geom.mass, mj_geom.solref, mj_geom.solimp[:] = mass, SOLREF, SOLIMP
+        mj_geom.margin = CONTACT_MARGIN
         mj_geom.contype = mj_geom.conaffinity = 0
         mj_geom.friction[0] = contact_friction(frame)
         if geom.kind == "MESH":

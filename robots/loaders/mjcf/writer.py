@@ -32,7 +32,7 @@ from ..number_text import format_numbers
 from ..written_links import Step, WrittenLink, written_links
 from ..written_shapes import WrittenShape, written_shapes
 from ..xmltree import XML_DECLARATION
-from .contact_settings import SOLIMP, SOLREF, TIME_STEP
+from .contact_settings import CONTACT_MARGIN, SOLIMP, SOLREF, TIME_STEP
 from .geoms import HALF_SPACE_HALF_SIZE, contact_bits
 
 WORLD = "world"
@@ -122,7 +122,8 @@ def _add_defaults(root: ET.Element) -> None:
     default = ET.SubElement(root, "default")
     solver = {"solref": format_numbers(SOLREF), "solimp": format_numbers(SOLIMP)}
     # Masses are those of the bodies.
-    ET.SubElement(default, "geom", {**solver, "mass": "0"})
+    margin = format_numbers([CONTACT_MARGIN])
+    ET.SubElement(default, "geom", {**solver, "margin": margin, "mass": "0"})
     limits = {f"{key}limit": text for key, text in solver.items()}
     ET.SubElement(default, "joint", limits)
     ET.SubElement(default, "equality", solver)

@@ -25,9 +25,9 @@ from posewise.robots.contact.body_table import (
 from posewise.robots.geometry.hulls import hull_planes
 from posewise.robots.world.frame import Frame
 
-from ..margins import STRICT_MARGIN
-from ..smooth_extrema import largest, smallest
-from .target_rays import apply_inverse
+from ...margins import STRICT_MARGIN
+from ...smooth_extrema import largest, smallest
+from .rays import apply_inverse
 
 MAX_FACES = 32
 """Number of faces of a part at most (count); a part of more is told only where all of

@@ -6,7 +6,7 @@ the nearest changes from place to place; rows are continuous there, because betw
 pixels both have to hit.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -15,18 +15,24 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from posewise import collision
 from posewise.features.parts import PartKinds, all_parts, gather_rows, posed_parts
 from posewise.features.symbol import Arrays, TracedArrays
 from posewise.robots.annotations.agents import Camera
 
-from ..geometry.frame_groups import FrameGroup
-from ..margins import RAY_CLEARANCE, STRICT_MARGIN
-from ..smooth_extrema import largest, mellowmin_within, smoothstep
-from .object_features import GroupRows, RowFunction, shape_positions
-from .part_faces import face_arrays, seen_faces
-from .parts import PartTypes, bounded_parts, count_parts, part_extents
-from .target_rays import (
+from ...geometry.frame_groups import FrameGroup
+from ...margins import RAY_CLEARANCE, STRICT_MARGIN
+from ...smooth_extrema import largest, mellowmin_within, smoothstep
+from ..object_features import GroupRows, RowFunction, shape_positions
+from ..parts import (
+    PartTypes,
+    bounded_parts,
+    count_parts,
+    part_corners,
+    part_extents,
+)
+from .faces import face_arrays, seen_faces
+from .lines import free_lines, hidden_boxes
+from .rays import (
     apply_inverse,
     hit_before_near,
     norm,
@@ -57,14 +63,8 @@ def visible_rows(camera: Camera, error: float) -> GroupRows:
 
     def build(groups: tuple[FrameGroup, ...]) -> RowFunction:
         a, _, others = groups
-        positions = shape_positions(a, 0)
-        first = len(a.frames) + 1
-        other_parts, arrays = all_parts(
-            [others.C.frames[i] for i in others.frames],
-            range(first, first + len(others.frames)),
-            "other",
-        )
-        arrays |= target_arrays(a, positions)
+        other_parts, arrays = _other_parts(a, others)
+        arrays |= target_arrays(a, shape_positions(a, 0))
         arrays |= _camera_arrays(camera, a) | {"error": np.array(float(error))}
         return RowFunction(_visible(other_parts), arrays, 1)
 
@@ -72,11 +72,11 @@ def visible_rows(camera: Camera, error: float) -> GroupRows:
 
 
 def out_of_view_rows(camera: Camera, error: float) -> GroupRows:
-    """Return rows at most 0 only where no part has surfaces in the view frustum.
+    """Return rows at most 0 only where no part has surfaces that the camera sees.
 
     Each part must be beyond one of the six sides of the frustum, or each of its faces
-    must be so or look away from the camera. The groups are the object and the camera's
-    frame.
+    must be so or look away from the camera, or one part of another frame must hide all
+    of it. The groups are the object, the camera's frame, and the frames of all others.
 
     Args:
         camera: the camera of that frame.
@@ -95,16 +95,28 @@ def out_of_view_rows(camera: Camera, error: float) -> GroupRows:
     offsets = np.array([0.0, 0, 0, 0, -camera.near, camera.far]) + STRICT_MARGIN
 
     def build(groups: tuple[FrameGroup, ...]) -> RowFunction:
-        a = groups[0]
+        a, _, others = groups
         positions = shape_positions(a, 0)
         frames = [a.C.frames[a.frames[i]] for i in positions]
         parts, arrays = bounded_parts(frames, positions, "part")
         arrays |= _camera_arrays(camera, a) | {"error": np.array(float(error))}
         arrays |= {"sides": normals, "beyond": offsets}
-        arrays |= face_arrays(frames, count_parts(parts, arrays))
-        return RowFunction(_out_of_view(parts), arrays, count_parts(parts, arrays))
+        # the distance from the camera to the corners of its near plane
+        arrays |= {"hidden_from": camera.near * np.hypot(1.0, np.hypot(wide, high))}
+        count = count_parts(parts, arrays)
+        arrays |= face_arrays(frames, count)
+        other_parts, other_arrays = _other_parts(a, others)
+        rows = _out_of_view(parts, other_parts)
+        return RowFunction(rows, arrays | other_arrays, count)
 
     return build
+
+
+def _other_parts(a: FrameGroup, others: FrameGroup) -> tuple[PartKinds, Arrays]:
+    """Return the parts of frames that come after the object's and the camera's."""
+    first = len(a.frames) + 1
+    frames = [others.C.frames[i] for i in others.frames]
+    return all_parts(frames, range(first, first + len(frames)), "other")
 
 
 def _camera_arrays(camera: Camera, a: FrameGroup) -> Arrays:
@@ -146,7 +158,7 @@ def _visible(others: PartKinds) -> Callable[..., Any]:
             bodies = posed_parts(others, R, p, arrays)
             clearance = spread * jnp.maximum(last, near) + RAY_CLEARANCE
             start, end = (p_eye + x @ R_eye.T for x in (start, end))
-            demands += _hidden(start, end, p_eye, clearance, bodies)
+            demands += free_lines(start, end, p_eye, clearance, bodies)
         # Sound: one target that meets all demands is enough, and the mellowmin is at
         # least the minimum over targets of the largest demand.
         worst = largest(jnp.concatenate(demands, 1).T)
@@ -199,48 +211,8 @@ def _near_rays(sight: _Sight) -> Float[jax.Array, "n 4 3"]:
     return sight.ray[:, None] + offsets
 
 
-def _hidden(
-    start: jax.Array,
-    end: jax.Array,
-    eye: jax.Array,
-    clearance: jax.Array,
-    others: Iterable[collision.Body],
-) -> list[Float[jax.Array, "n _"]]:
-    """Return values at most 0 only where segments are clear of parts [m].
-
-    Parts that contain the camera do not count, as in the exact check.
-    """
-    lines = collision.Body(*_segments(start, end, eye))
-    values = []
-    for body in others:
-        d = collision.contact(lines, jax.tree.map(lambda x: x[None], body)).distance
-        inside = RAY_CLEARANCE + d[-1:]
-        values.append(jnp.where(inside <= 0, inside, clearance[:, None] - d[:-1]))
-    return values
-
-
-def _segments(start: jax.Array, end: jax.Array, eye: jax.Array) -> Any:
-    """Return core, radius and pose of segments, and of the camera as a point.
-
-    The point is the last of them. The arrays have one more axis, for parts.
-    """
-    along = jnp.concatenate([end - start, jnp.array([[0.0, 0, 1]], end.dtype)])
-    length = norm(along)
-    z = along / length[:, None]
-    # Any x axis will do; the coordinate axis farthest from z makes it well-defined.
-    farthest = jnp.argmin(jnp.abs(jax.lax.stop_gradient(z)), -1)
-    x = jnp.cross((farthest[:, None] == np.arange(3)).astype(z.dtype), z)
-    x = x / norm(x)[:, None]
-    zero = jnp.zeros_like(length)
-    half = jnp.concatenate([length[:-1] / 2, zero[-1:]])
-    core = collision.Box(jnp.stack([zero, zero, half], -1)[:, None])
-    R = jnp.stack([x, jnp.cross(z, x), z], -1)
-    middle = jnp.concatenate([(start + end) / 2, eye[None]])
-    return core, zero[:, None], R[:, None], middle[:, None]
-
-
 @lru_cache(maxsize=256)
-def _out_of_view(parts: PartTypes) -> Callable[..., Any]:
+def _out_of_view(parts: PartTypes, others: PartKinds) -> Callable[..., Any]:
     def out_of_view(R: Any, p: Any, **arrays: Any) -> Any:
         # Sound: a convex part beyond a side of the frustum has no point in it, no ray
         # passes between columns of pixels, and rays enter a part through its faces;
@@ -253,9 +225,16 @@ def _out_of_view(parts: PartTypes) -> Callable[..., Any]:
         faces = seen_faces(R, p, origin, frames, axes, arrays)
         gaps = _between_pixels(parts, R, p, arrays)
         # These tell what is out of view so, but have minima in view.
-        others = jnp.concatenate([faces[None], gaps])
-        others = jnp.where(others > 0, UNSEEN_SLOPE * others, others)
-        return mellowmin_within(jnp.concatenate([beyond, others]), arrays["error"])
+        unseen = jnp.concatenate([faces[None], gaps])
+        unseen = jnp.where(unseen > 0, UNSEEN_SLOPE * unseen, unseen)
+        hidden = hidden_boxes(
+            part_corners(parts, R, p, arrays),
+            origin,
+            arrays["hidden_from"],
+            posed_parts(others, R, p, arrays),
+        )
+        alternatives = jnp.concatenate([beyond, unseen, *hidden])
+        return mellowmin_within(alternatives, arrays["error"])
 
     return out_of_view
 

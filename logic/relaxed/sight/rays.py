@@ -12,11 +12,11 @@ from jaxtyping import Float
 
 from posewise.features.symbol import Arrays, TracedArrays
 
-from ..errors import PredicateError
-from ..geometry.frame_groups import FrameGroup
-from ..margins import RAY_CLEARANCE, STRICT_MARGIN
-from ..smooth_extrema import largest, smallest
-from .sight_targets import sight_targets
+from ...errors import PredicateError
+from ...geometry.frame_groups import FrameGroup
+from ...margins import RAY_CLEARANCE, STRICT_MARGIN
+from ...smooth_extrema import largest, smallest
+from .targets import sight_targets
 
 NORM_EPSILON = 1e-12
 """Added to squared norms, so that their square roots have a derivative at 0 [m²]."""
