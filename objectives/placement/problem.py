@@ -17,7 +17,7 @@ from posewise.robots.typing import FrameName, Frames
 from posewise.robots.validation import number
 from posewise.solvers.deadline import time_limit
 
-from ..checks.doubts import doubts_of, impediments
+from ..checks.doubts import containers_of, doubts_of, impediments
 from ..checks.precision import coarse_coordinates
 from ..checks.signs import doubtful_signs
 from ..komo import KOMO
@@ -180,16 +180,16 @@ def solve_placement(
         return distinct_placements(placements, distance, angle)
 
     with limit:
-        search = PlacementSearch(
+        outcome = PlacementSearch(
             spec,
             settings,
             sampler,
             count,
             supports,
+            any(x in names for c in constraints for x, _ in containers_of(c, world)),
             lambda feasible: len(distinct(feasible, ())),
             _easier_spec(world, constraints, solid, supports, sampler),
-        )
-        outcome = search.run()
+        ).run()
     if any(s.feasible for s in outcome.solutions):
         return distinct(outcome.solutions, ())
     lacks = _lacks(world, constraints, solid)

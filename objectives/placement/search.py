@@ -6,6 +6,7 @@ other's way, insertion finds what hundreds of starts do not.
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from posewise.compilation.compile_time import total_compile_seconds
+from posewise.robots.errors import ConfigError
 from posewise.robots.typing import FrameName
 from posewise.solvers import Options, Result, Status
 from posewise.solvers.deadline import passed_deadline
@@ -27,6 +29,7 @@ from ..solve.solutions import with_compile_seconds
 from ..solve.stops import mark_stopped, stop_sentence
 from .insertion import Insertion
 from .partial_placement import PartialPlacement
+from .resting import resting_state
 from .sampler import PlacementSampler
 from .settling import settled_state
 
@@ -45,6 +48,9 @@ more find few others, and delay the search."""
 MIN_CHANGE = 1e-4
 """Least change of a coordinate for which a placement is solved again [m or 1]; a
 smaller one solves again what stands already."""
+SETTLING_ROUNDS = 3
+"""Number of times that a placement is settled; more find more that stand, and take
+longer."""
 COST_TOLERANCE = 1e-6
 """Cost that an object may take to stand on a face rather than lean [1]; a larger one
 spoils what costs ask for."""
@@ -74,7 +80,9 @@ class PlacementSearch:
     """Number of distinct feasible solutions that are enough; None: all starts are
     solved."""
     supports: Mapping[FrameName, FrameName]
-    """Movables that constraints want on something, each with its support."""
+    """Movables that constraints want in or on something, each with its support."""
+    has_contents: bool
+    """Whether some of these are wanted in something."""
     count_distinct: Callable[[Sequence[Solution]], int]
     """Counts the distinct ones of feasible solutions."""
     easier: ProblemSpec | None = None
@@ -158,13 +166,41 @@ class PlacementSearch:
     def _settle(self, solutions: Sequence[Solution]) -> list[Solution]:
         """Return solutions in which objects stand firmly, where that costs nothing."""
         settled = list(solutions)
-        feasible = [k for k, s in enumerate(solutions) if s.feasible]
+        chosen = [k for k, s in enumerate(solutions) if s.feasible]
+        for _ in range(SETTLING_ROUNDS):
+            starts = {
+                k: self._settled_state(settled[k])
+                for k in chosen
+                if not passed_deadline()
+            }
+            before = settled
+            settled = self._solve_from(before, starts)
+            # What was moved aside may stand on something else now, or on nothing.
+            chosen = [k for k in starts if settled[k] is not before[k]]
+        return settled
+
+    def _settled_state(self, solution: Solution) -> Float[np.ndarray, " nq"]:
+        """Return a state near a solution in which objects stand firmly.
+
+        Without MuJoCo, contents of containers do by rules of geometry, as all others.
+        """
         world = self.sampler.world
-        starts = {
-            k: settled_state(world, solutions[k].q, self.supports) for k in feasible
-        }
+        if self.has_contents:
+            with suppress(ImportError, ConfigError):
+                return resting_state(world, solution.q, self.supports)
+        return settled_state(world, solution.q, self.supports)
+
+    def _solve_from(
+        self,
+        solutions: Sequence[Solution],
+        starts: Mapping[int, Float[np.ndarray, " nq"]],
+    ) -> list[Solution]:
+        """Return solutions with better ones from some starts, each in its place."""
+        settled = list(solutions)
         moved = [
-            k for k in feasible if np.abs(starts[k] - solutions[k].q).max() > MIN_CHANGE
+            k
+            for k, start in starts.items()
+            if np.abs(start - solutions[k].q).max() > MIN_CHANGE
         ]
         for group in [[k] for k in moved] if self.count else [moved]:
             if not group or passed_deadline():

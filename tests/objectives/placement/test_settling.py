@@ -8,6 +8,7 @@ import pytest
 
 import posewise as pw
 from posewise import FS, OT, logic
+from posewise.objectives.placement.resting import resting_state
 from posewise.objectives.placement.settling import cycle_of_supports, settled_state
 
 HALF = 0.2
@@ -128,6 +129,58 @@ def test_what_is_in_something_comes_down_onto_what_is_below(x) -> None:
 
 
 @pytest.mark.long
+def open_box() -> list[tuple[pw.Box, list[float]]]:
+    walls = [
+        (pw.Box([0.02, 0.3, 0.2]), [sign * 0.14, 0, 0.1, 1, 0, 0, 0])
+        for sign in (-1, 1)
+    ]
+    walls += [
+        (pw.Box([0.3, 0.02, 0.2]), [0, sign * 0.14, 0.1, 1, 0, 0, 0])
+        for sign in (-1, 1)
+    ]
+    return [(pw.Box([0.3, 0.3, 0.02]), [0, 0, -0.01, 1, 0, 0, 0]), *walls]
+
+
+def test_contents_come_to_rest_and_others_are_held() -> None:
+    C = pw.Config()
+    C.add_object("box", open_box())
+    start = {"ball": [0.02, 0, 0.1], "roll": [0, 0.05, 0.05], "lamp": [0.3, 0.3, 0.4]}
+    shapes = pw.Sphere(0.04), pw.Cylinder(0.1, 0.03), pw.Box([0.1, 0.1, 0.1])
+    for (name, position), shape in zip(start.items(), shapes, strict=True):
+        turn = [0.5**0.5, 0, 0.5**0.5, 0]
+        C.add_frame(name, joint="free", pose=[*position, *turn], shape=shape)
+    after = C.copy()
+    after.q = resting_state(C, C.q, ["ball", "roll"])
+    np.testing.assert_allclose(after.pose("lamp"), C.pose("lamp"), atol=1e-12)
+    heights = [after.pose(x)[2] for x in ("ball", "roll")]
+    np.testing.assert_allclose(heights, [0.04, 0.03], atol=1e-4)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("is_installed", [True, False])
+def test_contents_rest_on_each_other_and_on_walls(is_installed, monkeypatch) -> None:
+    C = pw.Config()
+    C.add_object("box", open_box())
+    names = ["x", "y", "z"]
+    for k, name in enumerate(names):
+        shape = pw.Box([0.12, 0.14, 0.05]) if k else pw.Cylinder(0.2, 0.04)
+        C.add_frame(name, joint="free", pose=[k, 1, 1, 1, 0, 0, 0], shape=shape)
+    if not is_installed:
+
+        def missing(world: pw.Config) -> pw.Twin:
+            raise ImportError
+
+        monkeypatch.setattr("posewise.objectives.placement.resting.Twin", missing)
+    inside = [logic.InsideOf(name, "box") for name in names]
+    (best, *_) = pw.solve_placement(C, inside, names, count=1, progress=False)
+    best.apply(C)
+    after = pw.Twin(C).simulate(1.0).world_at()
+    for name in names if is_installed else ():
+        moved = np.linalg.norm(after.pose(name)[:3] - C.pose(name)[:3])
+        assert moved < 2e-3, name
+    assert best.feasible and all(p.holds(C) for p in inside)
+
+
 def test_as_many_placements_as_wanted_are_left() -> None:
     C = world(x=(pw.Box([0.09, 0.09, 0.05]), [0, 0, 0.4], 0.0))
     wall = pw.Box([0.1, 0.004, 0.4])
