@@ -48,9 +48,9 @@ more find few others, and delay the search."""
 MIN_CHANGE = 1e-4
 """Least change of a coordinate for which a placement is solved again [m or 1]; a
 smaller one solves again what stands already."""
-SETTLING_ROUNDS = 3
-"""Number of times that a placement is settled; more find more that stand, and take
-longer."""
+RESTING_ROUNDS = 3
+"""Number of times that contents of containers are brought to rest; more find more that
+stay, and take longer."""
 COST_TOLERANCE = 1e-6
 """Cost that an object may take to stand on a face rather than lean [1]; a larger one
 spoils what costs ask for."""
@@ -167,7 +167,7 @@ class PlacementSearch:
         """Return solutions in which objects stand firmly, where that costs nothing."""
         settled = list(solutions)
         chosen = [k for k, s in enumerate(solutions) if s.feasible]
-        for _ in range(SETTLING_ROUNDS):
+        for _ in range(RESTING_ROUNDS if self.has_contents else 1):
             starts = {
                 k: self._settled_state(settled[k])
                 for k in chosen
