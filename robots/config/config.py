@@ -38,6 +38,8 @@ from .old_names import OldNames
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from ..visual.camera_images import CameraImage
+
 MAX_CACHED_FEATURES = 1024
 """Number of features that `Config.eval` remembers (count); more take more memory."""
 
@@ -202,6 +204,24 @@ class Config(
         from ..visual.film import save_picture
 
         return save_picture(self, file, view, frames, names, camera)
+
+    def camera_image(self, camera: str) -> "CameraImage":
+        """Return what a camera sees, in its pixels: colours, depths and points.
+
+        It sees visual shapes from `near` to `far`, as `picture` shows them, without a
+        browser, a graphics library or matplotlib. The floor that is drawn below the
+        world, and translucent shapes, have no depth.
+
+        Args:
+            camera: name of a camera of `C.annotations`.
+
+        Raises:
+            ConfigError: for an unknown camera, with near matches, and a mesh that
+                cannot be read.
+        """
+        from ..visual.camera_images import image_of_named_camera
+
+        return image_of_named_camera(self, camera)
 
 
 def _make_feature(
