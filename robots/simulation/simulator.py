@@ -93,8 +93,10 @@ class Simulator:
         joints = frozenset(map(self.C.tree.joint_frame, C.joint_names))
         self._twin_model = build_twin_model(self.C, joints)
         self._model = self._twin_model.model
-        self._coordinates = self._twin_model.coordinates
+        self._map = self._twin_model.coordinates
         self._data = self._mujoco.MjData(self._model)
+        free = [n for n in C.joint_names if self._is_free(self.C.tree.joint_frame(n))]
+        self._free_entries = self.C.joints.coordinates(free)
         self._set_motors(
             number("stiffness", stiffness, ">= 0", lambda x: x >= 0),
             number("damping", damping, ">= 0", lambda x: x >= 0),
@@ -103,10 +105,9 @@ class Simulator:
 
     def _set_motors(self, stiffness: float, damping: float) -> None:
         """Give springs and dampers to all joints that do not move freely."""
-        model, C = self._model, self.C
+        model = self._model
         frames = [int(model.joint(j).name.split(".")[0]) for j in range(model.njnt)]
-        types = [C.tree.joint(i).type for i in frames]
-        is_free = np.array([t in ("free", "floating") for t in types], bool)
+        is_free = np.array([self._is_free(i) for i in frames], bool)
         # Joints that mimic others are moved by these.
         has_none = is_free | np.isin(np.arange(model.njnt), model.eq_obj1id)
         model.jnt_stiffness[:] = np.where(has_none, 0.0, stiffness)
@@ -115,6 +116,9 @@ class Simulator:
         self._is_carried = ~is_free[model.dof_jntid]
         sizes = np.diff([*model.jnt_qposadr, model.nq])
         self._is_driven = ~np.repeat(is_free, sizes)
+
+    def _is_free(self, frame: int) -> bool:
+        return self.C.tree.joint(frame).type in ("free", "floating")
 
     # -- the state ---------------------------------------------------------------
 
@@ -130,7 +134,7 @@ class Simulator:
     @property
     def q(self) -> Float[np.ndarray, " nq"]:
         """Joint coordinates, as in `Config.q`."""
-        return self._coordinates.to_q(np.array(self._data.qpos))
+        return self._map.to_q(np.array(self._data.qpos))
 
     @property
     def rate(self) -> Float[np.ndarray, " nq"]:
@@ -139,13 +143,13 @@ class Simulator:
         for step in (-DIFFERENCE_STEP / 2, DIFFERENCE_STEP / 2):
             ends.append(np.array(self._data.qpos))
             self._mujoco.mj_integratePos(self._model, ends[-1], velocity, step)
-        before, after = self._coordinates.to_q(np.stack(ends))
+        before, after = self._map.to_q(np.stack(ends))
         return (after - before) / DIFFERENCE_STEP
 
     @property
     def target(self) -> Float[np.ndarray, " nq"]:
-        """Joint coordinates that motors drive to."""
-        return self._target.copy()
+        """Joint coordinates that motors drive to; of free bodies, where they are."""
+        return self._coordinates("target", self._target, free=self.q)
 
     @property
     def state(self) -> SimulatorState:
@@ -158,12 +162,12 @@ class Simulator:
 
     @state.setter
     def state(self, state: SimulatorState) -> None:
-        q, rate = self._numbers("q", state.q), self._numbers("rate", state.rate)
-        self._target = self._numbers("target", state.target)
+        q, rate = self._coordinates("q", state.q), self._numbers("rate", state.rate)
+        self._target = self._coordinates("target", state.target, free=q)
         self._motions: dict[str, _JointMotion] = {}
         self._mujoco.mj_resetData(self._model, self._data)
         self.time = state.time
-        self._data.qpos[:] = self._coordinates.to_qpos(q, self._model.nq)
+        self._data.qpos[:] = self._map.to_qpos(q, self._model.nq)
         self._data.qvel[:] = self._velocity(q, rate)
         self._mujoco.mj_forward(self._model, self._data)
 
@@ -216,8 +220,9 @@ class Simulator:
         """
         seconds = number("seconds", seconds, "a time > 0 s", lambda s: s > 0)
         if target is not None:
-            self._target = self._numbers("target", target)
+            self._target = self._coordinates("target", target, free=self.q)
         rates = np.zeros(self.C.nq) if rate is None else self._numbers("rate", rate)
+        rates[self._free_entries] = 0.0
         for motion in self._motions.values():
             speed = (motion.position - self._target[motion.entry]) / seconds
             rates[motion.entry] = np.clip(speed, -motion.speed, motion.speed)
@@ -233,7 +238,7 @@ class Simulator:
         forward = self._damping * self._velocity(self._target, rate)
         for _ in range(count):
             self._target += rate * model.opt.timestep
-            target = self._coordinates.to_qpos(self._target, model.nq)
+            target = self._map.to_qpos(self._target, model.nq)
             if self._is_kinematic:
                 data.qpos[self._is_driven] = target[self._is_driven]
                 data.time += model.opt.timestep
@@ -248,7 +253,7 @@ class Simulator:
         """Return MuJoCo's velocity of a rate (nq,) of the coordinates."""
         reach = DIFFERENCE_STEP / 2 * rate
         around = np.stack([q - reach, q + reach])
-        ends = self._coordinates.to_qpos(around, self._model.nq)
+        ends = self._map.to_qpos(around, self._model.nq)
         velocity = np.zeros(self._model.nv)
         self._mujoco.mj_differentiatePos(self._model, velocity, DIFFERENCE_STEP, *ends)
         return velocity
@@ -293,8 +298,28 @@ class Simulator:
         speed = abs(self.rate[motion.entry])
         return bool(distance <= REACHED_DISTANCE and speed <= MIN_MOVING_SPEED)
 
+    def _coordinates(
+        self, label: str, array: VectorLike, free: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return a copy of coordinates (nq,), with those of free bodies as given.
+
+        Raises:
+            ConfigError: For another number of coordinates, NaN or infinite ones, and a
+                quaternion of length 0.
+        """
+        q = self._numbers(label, array)
+        if free is not None:
+            q[self._free_entries] = free[self._free_entries]
+        for first in self.C.joints.quaternions:
+            if not q[first : first + 4].any():
+                raise ConfigError(
+                    f"{label} has a quaternion of length 0 at {first}, expected 4"
+                    " numbers that are not all 0."
+                )
+        return q
+
     def _numbers(self, label: str, array: VectorLike) -> np.ndarray:
-        """Return a copy of coordinates (nq,).
+        """Return a copy of numbers (nq,).
 
         Raises:
             ConfigError: For another number of coordinates, NaN or infinite ones.

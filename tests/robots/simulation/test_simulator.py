@@ -141,7 +141,7 @@ def test_a_state_goes_on_alike():
     C = slider()
     C.add_frame("ball", joint="free", position=[2, 0, 1], shape=pw.Sphere(0.1))
     S = pw.Simulator(C)
-    target = [0.4, *C.q[1:]]
+    target = [0.4, *np.zeros(7)]  # those of the ball do not count
     advance(S, 13, target)
     state = S.state
     advance(S, 20)
@@ -203,6 +203,13 @@ def test_mistakes_are_told(ask, message):
     C.add_frame("other", joint="transX", mimic="cart", mass=1.0)
     with pytest.raises(pw.PosewiseError, match=message):
         ask(pw.Simulator(C))
+
+
+def test_quaternions_have_a_length():
+    C = pw.Config()
+    C.add_frame("link", joint="quatBall", mass=1.0, com=[0.1, 0, 0])
+    with pytest.raises(pw.ConfigError, match="quaternion of length 0 at 0"):
+        pw.Simulator(C).step(0.1, np.zeros(4))
 
 
 def test_without_mujoco_the_extra_is_named(monkeypatch):
