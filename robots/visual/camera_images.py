@@ -22,7 +22,7 @@ class CameraImage(NamedTuple):
     depth: Float[np.ndarray, "height width"]
     """Distance along the camera's axis [m]; inf where it sees nothing."""
     points: Float[np.ndarray, "height width 3"]
-    """What is seen, in the world [m]; NaN where it sees nothing."""
+    """Points that are seen, in the world [m]; NaN where it sees nothing."""
 
 
 def camera_image(world: ViewableWorld, eye: CameraEye) -> CameraImage:

@@ -126,8 +126,8 @@ def test_an_image_has_depths_and_points():
     np.testing.assert_array_equal(is_empty, np.isnan(image.points).any(-1))
     assert is_empty[0].all()
     rays = C.annotations.cameras["cam"].pixel_rays().reshape(100, 200, 3)
-    seen = ~is_empty
-    expected = [0, 0, 1] + image.depth[seen][:, None] * rays[seen]
-    np.testing.assert_allclose(image.points[seen], expected, atol=1e-9)
+    pixels = ~is_empty
+    expected = [0, 0, 1] + image.depth[pixels][:, None] * rays[pixels]
+    np.testing.assert_allclose(image.points[pixels], expected, atol=1e-9)
     with pytest.raises(ConfigError, match="did you mean 'cam'"):
         C.camera_image("can")
