@@ -48,7 +48,6 @@ class SimulatorState:
 class _JointMotion:
     """Motion of the target of a coordinate towards a position, at a speed."""
 
-    entry: int
     position: float
     speed: float
 
@@ -156,7 +155,8 @@ class Simulator:
         """Time, coordinates, rates and targets; setting them ends motions of joints.
 
         Raises:
-            ConfigError: For a wrong number of coordinates, NaN or infinite ones.
+            ConfigError: For a wrong number of coordinates, NaN or infinite ones, and
+                quaternions of length 0.
         """
         return SimulatorState(self.time, self.q, self.rate, self.target)
 
@@ -164,7 +164,7 @@ class Simulator:
     def state(self, state: SimulatorState) -> None:
         q, rate = self._coordinates("q", state.q), self._numbers("rate", state.rate)
         self._target = self._coordinates("target", state.target, free=q)
-        self._motions: dict[str, _JointMotion] = {}
+        self._motions: dict[int, _JointMotion] = {}
         self._mujoco.mj_resetData(self._model, self._data)
         self.time = state.time
         self._data.qpos[:] = self._map.to_qpos(q, self._model.nq)
@@ -223,9 +223,9 @@ class Simulator:
             self._target = self._coordinates("target", target, free=self.q)
         rates = np.zeros(self.C.nq) if rate is None else self._numbers("rate", rate)
         rates[self._free_entries] = 0.0
-        for motion in self._motions.values():
-            speed = (motion.position - self._target[motion.entry]) / seconds
-            rates[motion.entry] = np.clip(speed, -motion.speed, motion.speed)
+        for entry, motion in self._motions.items():
+            speed = (motion.position - self._target[entry]) / seconds
+            rates[entry] = np.clip(speed, -motion.speed, motion.speed)
         self._advance(rates, seconds)
         # MuJoCo leaves derived quantities at the state before its last step.
         for compute in ("mj_kinematics", "mj_comPos", "mj_comVel"):
@@ -283,19 +283,22 @@ class Simulator:
         low, high = self.C.limits[:, entry]
         end = float(np.clip(number("position", position), low, high))
         speed = number("speed", speed, "a speed > 0", lambda v: v > 0)
-        self._motions[joint] = _JointMotion(entry, end, speed)
+        self._motions[entry] = _JointMotion(end, speed)
 
     def joint_rests(self, joint: str) -> bool:
         """Return whether a joint that `move_joint` moves has come to rest.
 
         It rests at the position, at a limit, or at what is in its way. Joints that were
         not told to move do not count: for them it is False.
+
+        Raises:
+            ConfigError: For an unknown joint.
         """
-        if joint not in self._motions:
+        entry = int(self.C.joints.coordinates(joint)[0])
+        if entry not in self._motions:
             return False
-        motion = self._motions[joint]
-        distance = abs(self._target[motion.entry] - motion.position)
-        speed = abs(self.rate[motion.entry])
+        distance = abs(self._target[entry] - self._motions[entry].position)
+        speed = abs(self.rate[entry])
         return bool(distance <= REACHED_DISTANCE and speed <= MIN_MOVING_SPEED)
 
     def _coordinates(

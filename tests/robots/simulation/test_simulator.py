@@ -190,6 +190,7 @@ def test_kinematic_simulations_move_joints_only():
         (lambda S: S.pose("card"), "did you mean 'cart'"),
         (lambda S: S.velocity("world"), "name a frame"),
         (lambda S: S.move_joint("card", 0, 1), "'card'"),
+        (lambda S: S.joint_rests("card"), "'card'"),
         (lambda S: S.move_joint("other", 0, 1), "mimics another joint"),
         (lambda S: S.move_joint("cart", 0, 0), "speed is 0, expected a speed > 0"),
         (lambda S: S.move_joint("cart", np.inf, 1), "position is inf"),
