@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from .robots import Region as Region
     from .robots import Room as Room
     from .robots import RoomMap as RoomMap
+    from .robots import Simulator as Simulator
     from .robots import Sphere as Sphere
     from .robots import Stream as Stream
     from .robots import Twin as Twin
@@ -88,7 +89,8 @@ else:
                 "Agent Box Camera Capsule Config ConfigError Convex Cylinder "
                 "Ellipsoid FitError Kinematics LoadError Marker Mesh Motor "
                 "ObjectState Particles Plane PointCloud PosewiseError ProblemWarning "
-                "Region Room RoomMap Sphere Stream Twin collision_model_error load"
+                "Region Room RoomMap Simulator Sphere Stream Twin "
+                "collision_model_error load"
             ),
             ".solvers": "Status",
         },

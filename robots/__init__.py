@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from .simulation.motion import SimulationError as SimulationError
     from .simulation.run import Motor as Motor
     from .simulation.run import TwinRun as TwinRun
+    from .simulation.simulator import Simulator as Simulator
+    from .simulation.simulator import SimulatorState as SimulatorState
     from .simulation.twin import Twin as Twin
     from .world.frame import Frame as Frame
     from .world.frame import Geometry as Geometry
@@ -68,6 +70,7 @@ else:
                 "SimulatedContact SimulatedTrajectory SimulationError"
             ),
             ".simulation.run": "Motor TwinRun",
+            ".simulation.simulator": "Simulator SimulatorState",
             ".simulation.twin": "Twin",
             ".world.frame": "Frame Geometry Joint Model",
         },

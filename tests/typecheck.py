@@ -186,6 +186,7 @@ VALIDATES_ITSELF = frozenset(
     posewise.robots.loaders.urdf.xacro_text
     posewise.robots.models
     posewise.robots.simulation.run
+    posewise.robots.simulation.simulator
     posewise.robots.simulation.twin
     posewise.robots.validation
     posewise.robots.visual.film

@@ -16,6 +16,13 @@ from .features import Feature, make_feature
 class Config(ConfigOutput, Absent):
     """Configuration; `C.C` is its posewise world."""
 
+    @classmethod
+    def of(cls, world: pw.Config) -> "Config":
+        """Return the configuration of a world, which is shared."""
+        config = cls()
+        config.C = world
+        return config
+
     def __repr__(self) -> str:
         return repr(self.C)
 

@@ -6,9 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import trimesh
 
-from posewise.robots.kinematics.transforms import quat_to_matrix
 from posewise.robots.typing import StrPath
 
 from .config_joints import ConfigJoints
@@ -141,11 +139,4 @@ class ConfigOutput(ConfigJoints):
 
     def writeMesh(self, filename: StrPath) -> None:
         """Write all shapes that are seen as one mesh, in the format of the suffix."""
-        parts = []
-        for frame in self.getShapes():
-            points, triangles, _ = frame.getMesh()
-            if len(triangles):
-                pose = frame.getPose()
-                placed = points @ np.asarray(quat_to_matrix(pose[3:])).T + pose[:3]
-                parts.append(trimesh.Trimesh(placed, triangles, process=False))
-        trimesh.util.concatenate(parts).export(filename)
+        self.C.write_mesh(filename)

@@ -15,6 +15,7 @@ from posewise.robots.kinematics.transforms import (
 from posewise.robots.typing import MatrixLike, PoseLike, VectorLike
 
 from .frame_text import parse_frame
+from .quaternion import Quaternion
 
 FrameT = TypeVar("FrameT", bound="FrameWithPoses")
 """The class of a frame, which its setters return."""
@@ -168,9 +169,7 @@ class FrameWithPoses:
     def get_Jacobian_angular(self) -> np.ndarray:
         """Return the angular velocity (3, n) of each entry of the joint state."""
         quaternion, J = self.world.eval(pw.FS.quaternion, self.name)
-        w, x, y, z = quaternion
-        E = np.array([[-x, w, -z, y], [-y, z, w, -x], [-z, -y, x, w]])
-        return 2 * E @ J
+        return Quaternion().set(quaternion).getJacobian() @ J
 
     def _parent(self) -> "FrameWithPoses | None":
         parent = self.world.frame(self.name).parent

@@ -10,7 +10,7 @@ import trimesh
 import posewise as pw
 from posewise.robots.masses.shape_inertia import frame_inertia
 from posewise.robots.typing import MatrixLike, StrPath, VectorLike
-from posewise.robots.visual.triangles import shape_triangles
+from posewise.robots.visual.surface_meshes import frame_mesh
 from posewise.typing import Shape
 
 from .enums import ST, raise_unsupported
@@ -192,31 +192,16 @@ class FrameShapes(FrameWithPoses):
         shape = self.world.frame(self.name).shape
         if isinstance(shape, pw.PointCloud):
             return np.asarray(shape.points, float)
-        return np.asarray(self._mesh().vertices, float)
+        return np.asarray(frame_mesh(self.world.frame(self.name)).vertices, float)
 
     def getMeshTriangles(self) -> np.ndarray:
         """Return the corners (m, 3) of triangles, as indices of points."""
-        return np.asarray(self._mesh().faces, np.uint32)
+        return np.asarray(frame_mesh(self.world.frame(self.name)).faces, np.uint32)
 
     def getMeshColors(self) -> np.ndarray:
         """Return the color, numbers from 0 to 255: one for grey, else (3,)."""
         color = self.getAttributes().get("color", ())
         return (255 * np.array(color[: 1 if len(color) < 3 else 3])).astype(np.uint8)
-
-    def _mesh(self) -> trimesh.Trimesh:
-        """Return the triangles of the shapes that are seen, those of one mesh as its
-        file has them."""
-        visible = [g for g in self.world.frame(self.name).geometries if g.visual]
-        corners = [np.zeros((0, 3, 3)), *(shape_triangles(g).corners for g in visible)]
-        points = np.concatenate(corners).reshape(-1, 3)
-        faces = np.arange(len(points)).reshape(-1, 3)
-        shape = visible[0].shape if len(visible) == 1 else None
-        is_file = isinstance(shape, pw.Mesh)
-        if isinstance(shape, pw.Mesh):
-            faces = np.asarray(shape.mesh.faces)
-            points = np.zeros((faces.max() + 1, 3))
-            points[faces] = corners[1]
-        return trimesh.Trimesh(points, faces, process=not is_file)
 
 
 def _rgb(color: Any) -> Any:

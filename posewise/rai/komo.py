@@ -254,7 +254,7 @@ class KOMO(KomoStarts, Absent):
 
     def getConfig(self) -> Config:
         """Return a copy of the configuration of the problem."""
-        return _wrap_world(self.komo.config.copy())
+        return Config.of(self.komo.config.copy())
 
     def getSubProblem(self, phase: int) -> tuple[Config, np.ndarray, np.ndarray]:
         """Return configuration, start and end of a phase, counted from 0.
@@ -262,12 +262,8 @@ class KOMO(KomoStarts, Absent):
         Raises:
             ObjectiveError: before the problem is solved.
         """
-        if self.solution is None:
-            raise pw.ObjectiveError(
-                "There is no solution yet; solve the problem first."
-            )
-        C, end = self.solution.sub_problem(phase)
-        return _wrap_world(C), C.q, end
+        C, end = self._solved().sub_problem(phase)
+        return Config.of(C), C.q, end
 
 
 def problem_of_motion(
@@ -302,9 +298,3 @@ def _world_of(config: Config) -> pw.Config:
     world = config.C.copy()
     config.restore_origins(world)
     return world
-
-
-def _wrap_world(C: pw.Config) -> Config:
-    config = Config()
-    config.C = C
-    return config

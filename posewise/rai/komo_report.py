@@ -202,14 +202,12 @@ class KomoReport:
             delay: ignored; the page has a slider of time.
             saveVideoPath: ignored; `posewise.Solution.film` draws pictures of a path.
         """
-        path = np.clip(self.komo.initial, *self.komo.config.limits)
-        self.get_viewer().play(self.komo.config, path)
+        self.get_viewer().play(self.komo.config, self.getPath())
         return 0
 
     def view_slice(self, t: int, pause: bool = False) -> int:
         """Show a slice in the browser where there is a screen, and return 0."""
-        config = Config()
-        config.C = self._world_at(t)
+        config = Config.of(self._world_at(t))
         config.set_viewer(self.get_viewer())
         return config.view(pause)
 
@@ -223,7 +221,7 @@ class KomoReport:
         if self.solution is not None:
             return self.solution.world_at(t)
         C = self.komo.config.copy()
-        C.q = np.clip(self.komo.initial, *C.limits)[t]
+        C.q = self.getPath()[t]
         return C
 
     def _solved(self) -> pw.Solution:

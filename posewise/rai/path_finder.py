@@ -105,9 +105,7 @@ class RRT_PathFinder(Absent):
     def view(self, pause: bool, message: str | None = None, play: bool = False) -> None:
         """Play the path in the browser where there is a screen."""
         if self._world is not None and self.path is not None:
-            config = Config()
-            config.C = self._world
-            config.viewer().play(self._world, self.path)
+            Config.of(self._world).viewer().play(self._world, self.path)
 
 
 def _collide_only(C: pw.Config, names: list[str]) -> None:

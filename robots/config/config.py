@@ -6,6 +6,7 @@ modules beside this one, by what they are about; all others are in its facets.
 """
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
@@ -37,6 +38,8 @@ from .old_names import OldNames
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from ..visual.camera_images import CameraImage
 
 MAX_CACHED_FEATURES = 1024
 """Number of features that `Config.eval` remembers (count); more take more memory."""
@@ -202,6 +205,47 @@ class Config(
         from ..visual.film import save_picture
 
         return save_picture(self, file, view, frames, names, camera)
+
+    def camera_image(self, camera: str) -> "CameraImage":
+        """Return what a camera sees, in its pixels: colours, depths and points.
+
+        It sees visual shapes from `near` to `far`, as `picture` shows them, without a
+        browser, a graphics library or matplotlib. The floor that is drawn below the
+        world, and translucent shapes, have no depth.
+
+        Args:
+            camera: name of a camera of `C.annotations`.
+
+        Raises:
+            ConfigError: for an unknown camera, with near matches, and a mesh that
+                cannot be read.
+        """
+        from ..visual.camera_images import image_of_named_camera
+
+        return image_of_named_camera(self, camera)
+
+    def write_mesh(self, path: StrPath) -> None:
+        """Write what is seen of the world at its state as one mesh, without colours.
+
+        Args:
+            path: the file; its suffix tells the format, such as .stl, .ply, .obj, .glb.
+
+        Raises:
+            ConfigError: for a world in which nothing is seen, another suffix, and a
+                mesh that cannot be read.
+        """
+        from ..visual.surface_meshes import world_mesh
+
+        mesh = world_mesh(self)
+        if not len(mesh.faces):
+            raise ConfigError("write_mesh: no shape is seen; add frames with shapes.")
+        try:
+            mesh.export(Path(path))
+        except ValueError as error:
+            raise ConfigError(
+                f"write_mesh: path is {str(path)!r}, expected a suffix such as .stl,"
+                " .ply, .obj or .glb."
+            ) from error
 
 
 def _make_feature(

@@ -1,1 +1,1 @@
-"""The MuJoCo twin of a world."""
+"""The MuJoCo twin of a world, and simulations with motors."""

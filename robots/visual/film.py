@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from ..errors import ConfigError, PosewiseError, unknown_name
+from ..errors import ConfigError, PosewiseError
 from ..typing import FrameName, StrPath
 from ..validation import float_array
+from .camera_images import named_camera
 from .containers import hiding_frames, with_translucent
 from .drawn_scene import DrawnScene, drawn_scene
 from .eyes import Eye, camera_eye, fit_eye
@@ -132,13 +133,8 @@ def _picture_size(
     width, height = SINGLE_SIZE if len(worlds) == 1 else (PANEL_WIDTH, PANEL_WIDTH)
     if camera is None:
         return width, height
-    cameras = worlds[0].annotations.cameras
-    if camera not in cameras:
-        raise ConfigError(
-            f"{unknown_name('camera', camera, cameras)} C.annotations.add_camera"
-            " adds one."
-        )
-    ratio = cameras[camera].width / cameras[camera].height
+    eye = named_camera(worlds[0], camera)
+    ratio = eye.width / eye.height
     return min(width, height * ratio), min(height, width / ratio)
 
 

@@ -1,19 +1,13 @@
 """`LGP_Tool` with rai's names, a spelling of `posewise.logic.lgp`."""
 
-import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
 import posewise as pw
 from posewise.features.typing import Order
-from posewise.logic.lgp.program import (
-    LogicGeometricProgram,
-    ProgramSolution,
-    facts_of,
-)
-from posewise.logic.lgp.rules import parse_facts, parse_rules
+from posewise.logic.lgp.files import read_program
+from posewise.logic.lgp.program import ProgramSolution
 from posewise.robots.typing import StrPath
 
 from ..config import Config
@@ -30,32 +24,7 @@ class LGP_TAMP_Abstraction:
     """Rules, goal and options of a `.lgp` file, with the facts of a configuration."""
 
     def __init__(self, C: Config, lgpFile: StrPath) -> None:
-        path = Path(lgpFile)
-        text = re.sub(r"#.*", "", path.read_text(encoding="utf-8"))
-        rules = path.parent / _value(text, r"fol\s*:\s*<([^>]*)>", path)
-        names = re.search(r"coll\s*:\s*\[([^\]]*)\]", text)
-        words = names.group(1).replace(",", " ").split() if names else []
-        self.program = LogicGeometricProgram(
-            C.C,
-            parse_rules(rules.read_text(encoding="utf-8"), str(rules)),
-            facts_of(C.C),
-            parse_facts(_value(text, r'terminal\s*:\s*"([^"]*)"', path)),
-            pairs=tuple(zip(words[::2], words[1::2], strict=True)),
-            collisions=bool(re.search(r"genericCollisions\s*:\s*true", text)),
-        )
-
-
-def _value(text: str, pattern: str, path: Path) -> str:
-    """Return what a file says for an entry.
-
-    Raises:
-        LoadError: if it has no such entry.
-    """
-    match = re.search(pattern, text)
-    if match is None:
-        key = pattern.partition("\\")[0]
-        raise pw.LoadError(f"{path}: there is no entry {key!r} as rai writes it.")
-    return match.group(1)
+        self.program = read_program(C.C, lgpFile)
 
 
 def default_LGP_TAMP_Abstraction(
@@ -112,10 +81,8 @@ class LGP_Tool:
     def get_piecewiseMotionProblem(self, phase: int, fixEnd: bool = True) -> KOMO:
         """Return the problem of the motion to a waypoint, from 0; `fixEnd` is true."""
         C, end = self.solution.waypoints.sub_problem(phase)
-        world = Config()
-        world.C = C
         man = KOMO_ManipulationHelper()
-        man.setup_point_to_point_motion(world, end)
+        man.setup_point_to_point_motion(Config.of(C), end)
         return man.komo
 
     def get_fullMotionProblem(self, initWithWaypoints: bool = True) -> KOMO:

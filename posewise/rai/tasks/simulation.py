@@ -1,7 +1,7 @@
-"""`Simulation` with rai's names: MuJoCo moves the bodies and joints of a configuration.
+"""`Simulation` with rai's names: a `posewise.Simulator` that a configuration follows.
 
-MuJoCo comes with the extra `mujoco`. Joints are driven by rai's springs and dampers,
-without gravity; bodies with a mass and no joint fall, on a floor at height 0.
+Joints are driven by rai's springs and dampers; bodies with a mass and no joint fall, on
+a floor at height 0.
 """
 
 from dataclasses import dataclass
@@ -10,6 +10,8 @@ from enum import Enum
 import numpy as np
 
 import posewise as pw
+from posewise.robots.kinematics.transforms import quat_multiply
+from posewise.robots.simulation.simulator import SimulatorState
 from posewise.robots.typing import MatrixLike, VectorLike
 
 from ..cameras import CameraView, PinholeCamera, depthImage2PointCloud
@@ -17,19 +19,17 @@ from ..config import Config
 from ..coverage import Absent
 from ..enums import ControlMode, SimulationEngine, raise_unsupported
 from ..frame import Frame
+from ..parameters import params_get
 from ..spline import BSpline
-from .physics import Physics
+from .physical_world import physical_world
 
 MIN_SPLINE_DURATION = 1e-3
 """Duration of a spline that stands still [s]; longer ones delay what is appended."""
-MIN_STILL_SPEED = 1e-2
-"""Speed of a finger below which it stands still [m/s]; a larger one is done sooner."""
 MIN_CHANGE = 1e-9
 """Change of a loose body or a finger [m, rad] from which on the configuration follows
 it; a larger one is faster, and less exact."""
-REACHED_WIDTH = 1e-9
-"""Distance of a finger's reference from its width at which it is reached [m]; a larger
-one is done sooner."""
+MOTORS = {"physx/motorKp": "stiffness", "physx/motorKd": "damping"}
+"""rai's parameters of motors, and the arguments of `posewise.Simulator`."""
 
 
 @dataclass
@@ -46,15 +46,6 @@ class SimulationState:
     """World poses (m, 7) of `getFreeFrames`."""
     freeVel: np.ndarray
     """Their linear [m/s] and angular velocities [rad/s] (m, 2, 3) in the world."""
-
-
-@dataclass(frozen=True)
-class _FingerMotion:
-    """Motion of a finger's joint towards a width [m], at a speed [m/s]."""
-
-    joint: str
-    width: float
-    speed: float
 
 
 class Simulation(Absent):
@@ -75,9 +66,14 @@ class Simulation(Absent):
         self, C: Config, engine: Enum = SimulationEngine.physx, verbose: int = 2
     ) -> None:
         self._config, self._view, self._spline = C, CameraView(C), BSpline()
-        self._physics = Physics(C.C, engine is SimulationEngine.kinematic)
-        self._fingers: dict[str, _FingerMotion] = {}
-        self.pushConfigToSim()
+        self._physics, parameters = physical_world(C.C), params_get()
+        self._simulator = pw.Simulator(
+            self._physics.world,
+            kinematic=engine is SimulationEngine.kinematic,
+            **{MOTORS[k]: parameters[k] for k in MOTORS.keys() & parameters.keys()},
+        )
+        self._fingers: dict[str, str] = {}
+        """Joint of each gripper that was told to move."""
         self.resetSplineRef()
 
     # -- steps -------------------------------------------------------------------
@@ -105,24 +101,21 @@ class Simulation(Absent):
             raise pw.ConfigError(f"tau is {tau!r}, expected a time > 0 s.")
         if u_mode is ControlMode.acceleration:
             raise_unsupported("step with ControlMode.acceleration", "accelerations")
-        physics, rate = self._physics, np.zeros(self._physics.world.nq)
+        driven, target = self._physics.driven, self._simulator.target
+        rate = np.zeros(len(target))
         if u_mode is ControlMode.spline:
             u_control = self._spline.eval([self.get_t() + tau])[0]
         if u_mode is not ControlMode.none:
             u = np.ravel(np.asarray(u_control, float))
-            if u.shape != physics.driven.shape or not np.isfinite(u).all():
+            if u.shape != driven.shape or not np.isfinite(u).all():
                 raise pw.ConfigError(
-                    f"u_control is {u_control!r}, expected {len(physics.driven)} finite"
+                    f"u_control is {u_control!r}, expected {len(driven)} finite"
                     " numbers, one for each joint."
                 )
             is_velocity = u_mode is ControlMode.velocity
-            self._reference[physics.driven] = self.get_q() if is_velocity else u
-            rate[physics.driven] = u if is_velocity else 0.0
-        for finger in self._fingers.values():
-            entry = physics.entries(finger.joint)
-            speed = (finger.width - self._reference[entry]) / tau
-            rate[entry] = np.clip(speed, -finger.speed, finger.speed)
-        physics.advance(self._reference, rate, tau)
+            target[driven] = self.get_q() if is_velocity else u
+            rate[driven] = u if is_velocity else 0.0
+        self._simulator.step(tau, target, rate)
         self.copy_state_to(self._config)
 
     def multi_step(self, tau_step: float, tau_sim: float) -> None:
@@ -135,10 +128,10 @@ class Simulation(Absent):
 
         Bodies that it does not have are left out.
         """
-        physics, C, q = self._physics, config.C, self._physics.q
+        physics, C, q = self._physics, config.C, self._simulator.q
         config.setJointState(q[physics.driven])
         # What stands still is skipped, for each change takes longer than the step.
-        for name in physics.held:
+        for name in physics.held_joints:
             now = q[physics.entries(name)]
             if abs(now - C.joints.value(name)).max() > MIN_CHANGE:
                 C.set_joint(name, now)
@@ -192,19 +185,19 @@ class Simulation(Absent):
 
     def get_t(self) -> float:
         """Return the time [s]."""
-        return float(self._physics.data.time)
+        return self._simulator.time
 
     def resetTime(self, time: float = 1.0) -> None:
         """Set the time [s]."""
-        self._physics.data.time = time
+        self._simulator.time = time
 
     def get_q(self) -> np.ndarray:
         """Return the joint state (n,)."""
-        return self._physics.q[self._physics.driven]
+        return self._simulator.q[self._physics.driven]
 
     def get_qDot(self) -> np.ndarray:
         """Return the rate (n,) of the joint state."""
-        return self._physics.rate[self._physics.driven]
+        return self._simulator.rate[self._physics.driven]
 
     def getFreeFrames(self) -> list[Frame]:
         """Return bodies that move freely and, as in rai, the bases of arms."""
@@ -217,7 +210,7 @@ class Simulation(Absent):
         velocities = np.zeros((len(names), 2, 3))
         for velocity, name in zip(velocities, names, strict=True):
             if name in self._physics.loose:
-                velocity[:] = self._physics.twist(name)
+                velocity[:] = self._simulator.velocity(name)
         return velocities
 
     def getState(self) -> SimulationState:
@@ -247,22 +240,24 @@ class Simulation(Absent):
                 `getFreeFrames`; at rest by default.
             jointVelocities: rate (n,) of the joint state; at rest by default.
         """
-        physics, C, q = self._physics, self._config.C, self._physics.q
+        physics, C, q = self._physics, self._config.C, self._simulator.q
         q[physics.driven], rate = C.q, np.zeros(len(q))
-        for name in physics.held:
+        for name in physics.held_joints:
             q[physics.entries(name)] = C.joints.value(name)
         for name in physics.loose:
             q[physics.entries(name)] = C.pose(name)
         if np.size(jointVelocities):
             rate[physics.driven] = np.ravel(np.asarray(jointVelocities, float))
-        self._reference, self._fingers = q, {}
-        physics.set_state(q, rate)
         if np.size(frameVelocities):
             names = [frame.name for frame in self.getFreeFrames()]
             twists = np.reshape(np.asarray(frameVelocities, float), (-1, 2, 3))
-            for name, twist in zip(names, twists, strict=True):
+            for name, (linear, angular) in zip(names, twists, strict=True):
                 if name in physics.loose:
-                    physics.set_twist(name, twist)
+                    entries = physics.entries(name)
+                    turn = quat_multiply(np.array([0.0, *angular]), q[entries[3:]])
+                    rate[entries] = [*linear, *(turn / 2)]
+        time = self._simulator.time
+        self._simulator.state = SimulatorState(time, q, rate, q)
 
     # -- grippers ----------------------------------------------------------------
 
@@ -277,30 +272,21 @@ class Simulation(Absent):
                 the nearest of these.
             speed: [m/s].
         """
-        name, C = self._finger(gripperFrameName), self._config.C
-        joint = C.frames[C.tree.joint_frame(name)].joint
-        if joint is not None and joint.limits is not None:
-            width = float(np.clip(width, *np.ravel(joint.limits)))
-        motion = _FingerMotion(name, width, speed)
-        self._fingers[gripperFrameName] = motion
+        self._fingers[gripperFrameName] = finger = self._finger(gripperFrameName)
+        self._simulator.move_joint(finger, width, speed)
 
     def getGripperWidth(self, gripperFrameName: str) -> float:
         """Return the joint value of the leading finger [m]."""
         entry = self._physics.entries(self._finger(gripperFrameName))
-        return float(self._physics.q[entry][0])
+        return float(self._simulator.q[entry][0])
 
     def gripperIsDone(self, gripperFrameName: str) -> bool:
         """Return whether fingers were told to move, and stand still at the end.
 
         They stand at their width, at a limit, or hold something.
         """
-        if gripperFrameName not in self._fingers:
-            return False
-        finger = self._fingers[gripperFrameName]
-        entry = self._physics.entries(finger.joint)
-        misses = abs(self._reference[entry] - finger.width) > REACHED_WIDTH
-        moves = abs(self._physics.rate[entry]) > MIN_STILL_SPEED
-        return not (misses | moves).any()
+        finger = self._fingers.get(gripperFrameName)
+        return finger is not None and self._simulator.joint_rests(finger)
 
     def _finger(self, gripper: str) -> str:
         """Return the joint, outside the joint state, that is nearest to a frame.
@@ -313,7 +299,7 @@ class Simulation(Absent):
         while top.parent is not None:
             top = C.frames[top.parent]
             below = C.subtree(top.name)
-            for name in physics.held:
+            for name in physics.held_joints:
                 if C.frame_names[C.tree.joint_frame(name)] in below:
                     return name
         raise pw.ConfigError(

@@ -2,36 +2,23 @@
 
 import numpy as np
 import pytest
+from helpers.rai.gripper_arm import gripper_arm
 
 import posewise as pw
 import posewise.rai as ry
 
 pytest.importorskip("mujoco")
 
-ARM = """
-base: { X: [0, 0, .5], multibody }
-shoulder(base): { joint: hingeY, q: .3, mass: 1 }
-upper(shoulder): { Q: "t(.2 0 0) d(90 0 1 0)", shape: capsule, size: [.4, .04] }
-elbow(shoulder): { pre: [.4, 0, 0], joint: hingeY, q: -.4, mass: 1 }
-lower(elbow): { Q: "t(.2 0 0) d(90 0 1 0)", shape: capsule, size: [.3, .03] }
-l_gripper(elbow): { Q: [.4, 0, 0] }
-left(l_gripper): { joint: transY, q: .04, limits: [0, .05], joint_active: false,
-  mass: .1 }
-left_pad(left): { shape: ssBox, size: [.04, .01, .04, .002], contact: 1 }
-right(l_gripper): { joint: transY, mimic: left, joint_scale: -1, joint_active: false }
-right_pad(right): { shape: ssBox, size: [.04, .01, .04, .002], contact: 1 }
+SCENE = """
 eye(base): { Q: "t(0 -1 0) d(-90 1 0 0)", shape: camera, focalLength: .9,
   width: 64, height: 36 }
 ball: { X: [1.5, 0, 1], shape: sphere, size: [.2], mass: .1 }
-"""  # fmt: skip
+"""
 
 
 @pytest.fixture
 def workspace(tmp_path) -> ry.Config:
-    C = ry.Config()
-    (tmp_path / "arm.g").write_text(ARM)
-    C.addFile(tmp_path / "arm.g")
-    return C
+    return gripper_arm(tmp_path, SCENE)
 
 
 def test_motions_take_the_times_of_robotic(workspace):

@@ -4,31 +4,12 @@ import builtins
 
 import numpy as np
 import pytest
+from helpers.rai.gripper_arm import gripper_arm
 
 import posewise as pw
 import posewise.rai as ry
 
 mujoco = pytest.importorskip("mujoco")
-
-ARM = """
-base: { X: [0, 0, .5], multibody }
-shoulder(base): { joint: hingeY, q: .3, mass: 1 }
-upper(shoulder): { Q: "t(.2 0 0) d(90 0 1 0)", shape: capsule, size: [.4, .04] }
-elbow(shoulder): { pre: [.4, 0, 0], joint: hingeY, q: -.4, mass: 1 }
-lower(elbow): { Q: "t(.2 0 0) d(90 0 1 0)", shape: capsule, size: [.3, .03] }
-hand(elbow): { Q: [.4, 0, 0] }
-left(hand): { joint: transY, q: .04, limits: [0, .05], joint_active: false, mass: .1 }
-left_pad(left): { shape: ssBox, size: [.04, .01, .04, .002], contact: 1 }
-right(hand): { joint: transY, mimic: left, joint_scale: -1, joint_active: false }
-right_pad(right): { shape: ssBox, size: [.04, .01, .04, .002], contact: 1 }
-"""  # fmt: skip
-
-
-def arm(tmp_path) -> ry.Config:
-    C = ry.Config()
-    (tmp_path / "arm.g").write_text(ARM)
-    C.addFile(tmp_path / "arm.g")
-    return C
 
 
 def ball(height: float = 1.0) -> ry.Config:
@@ -89,7 +70,7 @@ def test_a_box_on_a_slope_is_that_of_plain_mujoco(friction):
 
 
 def test_motors_follow_references_as_rais(tmp_path):
-    C = arm(tmp_path)
+    C = gripper_arm(tmp_path)
     S = ry.Simulation(C, ry.SimulationEngine.physx, 0)
     q = C.getJointState()
     advance(S, 100, q, ry.ControlMode.position)
@@ -107,7 +88,7 @@ def test_motors_follow_references_as_rais(tmp_path):
 
 
 def test_splines(tmp_path):
-    S = ry.Simulation(arm(tmp_path), ry.SimulationEngine.physx, 0)
+    S = ry.Simulation(gripper_arm(tmp_path), ry.SimulationEngine.physx, 0)
     assert S.getTimeToSplineEnd() == 0
     S.step([], 0.01, ry.ControlMode.spline)
     S.setSplineRef([[0.5, 0.1], [0.2, 0.2]], [1.0])
@@ -122,7 +103,7 @@ def test_splines(tmp_path):
 
 
 def test_a_state_is_set_again(tmp_path):
-    C = arm(tmp_path)
+    C = gripper_arm(tmp_path)
     box = C.addFrame("box").setShape(ry.ST.ssBox, [0.1, 0.2, 0.1, 0.01]).setMass(0.2)
     box.setPosition([0.3, 0.1, 0.9]).setQuaternion([0.8, 0.6, 0, 0])
     S = ry.Simulation(C, ry.SimulationEngine.physx, 0)
@@ -143,17 +124,17 @@ def test_a_state_is_set_again(tmp_path):
 
 
 def test_a_gripper_closes_and_lifts(tmp_path):
-    C = arm(tmp_path)
+    C = gripper_arm(tmp_path)
     C.setJointState([0.0, 0.0])
     S = ry.Simulation(C, ry.SimulationEngine.physx, 0)
-    assert S.getGripperWidth("hand") == pytest.approx(0.04)
-    assert not S.gripperIsDone("hand")
-    S.moveGripper("hand", 0.0, 0.3)
+    assert S.getGripperWidth("l_gripper") == pytest.approx(0.04)
+    assert not S.gripperIsDone("l_gripper")
+    S.moveGripper("l_gripper", 0.0, 0.3)
     advance(S, 3, [0, 0], ry.ControlMode.position)
-    assert not S.gripperIsDone("hand")
+    assert not S.gripperIsDone("l_gripper")
     advance(S, 100, [0, 0], ry.ControlMode.position)
-    assert S.gripperIsDone("hand")
-    assert S.getGripperWidth("hand") == pytest.approx(0.0, abs=1e-3)
+    assert S.gripperIsDone("l_gripper")
+    assert S.getGripperWidth("l_gripper") == pytest.approx(0.0, abs=1e-3)
 
     C.setJointState([0.04], ["left"])
     box = C.addFrame("box").setShape(ry.ST.box, [0.03, 0.02, 0.03])
@@ -161,11 +142,11 @@ def test_a_gripper_closes_and_lifts(tmp_path):
     stand = C.addFrame("stand").setShape(ry.ST.box, [0.01, 0.01, 0.1])
     stand.setPosition([0.8, 0, 0.435])
     S = ry.Simulation(C, ry.SimulationEngine.physx, 0)
-    S.moveGripper("hand", 0.0)
+    S.moveGripper("l_gripper", 0.0)
     advance(S, 100, [0, 0], ry.ControlMode.position)
-    assert S.gripperIsDone("hand")
+    assert S.gripperIsDone("l_gripper")
     # Half the box, and half a pad.
-    assert S.getGripperWidth("hand") == pytest.approx(0.015, abs=1e-3)
+    assert S.getGripperWidth("l_gripper") == pytest.approx(0.015, abs=1e-3)
     left, right = (C.getFrame(n).getPosition()[1] for n in ("left", "right"))
     assert left == pytest.approx(-right, abs=1e-3)
     for angle in np.linspace(0, 0.3, 100):
@@ -176,7 +157,7 @@ def test_a_gripper_closes_and_lifts(tmp_path):
 
 
 def test_the_kinematic_engine_moves_joints_only(tmp_path):
-    C = arm(tmp_path)
+    C = gripper_arm(tmp_path)
     C.addFrame("ball").setShape(ry.ST.sphere, [0.1]).setMass(1.0).setPosition([2, 0, 1])
     S = ry.Simulation(C, ry.SimulationEngine.kinematic, 0)
     S.step([0.5, 0.6], 0.01, ry.ControlMode.position)
@@ -213,7 +194,7 @@ def test_a_camera_sees_the_ball_fall():
     ],
 )
 def test_mistakes(tmp_path, arguments, message):
-    S = ry.Simulation(arm(tmp_path), ry.SimulationEngine.physx, 0)
+    S = ry.Simulation(gripper_arm(tmp_path), ry.SimulationEngine.physx, 0)
     with pytest.raises(pw.PosewiseError, match=message):
         S.step(*arguments)
     with pytest.raises(pw.ConfigError, match="has no finger"):

@@ -5,6 +5,7 @@ from itertools import product
 import pytest
 
 import posewise as pw
+from posewise.logic.lgp.files import read_program
 from posewise.logic.lgp.plans import plans
 from posewise.logic.lgp.program import LogicGeometricProgram, facts_of
 from posewise.logic.lgp.rules import Literal, parse_facts, parse_rules
@@ -165,3 +166,46 @@ def test_a_decision_without_an_action_is_told():
     C, rules = scene(), parse_rules(RULES.replace("pick_touch", "pick_tuch"))
     with pytest.raises(pw.ConfigError, match="pick_touch"):
         LogicGeometricProgram(C, rules, facts_of(C), GOAL)
+
+
+PROBLEM = """
+fol: <rules.fol>   # beside this file
+terminal: "(on tray red)"
+coll: [red hand, red tray]
+genericCollisions: true
+"""
+
+
+def test_a_program_is_read_from_files(tmp_path):
+    (tmp_path / "rules.fol").write_text(RULES, encoding="utf-8")
+    file, C = tmp_path / "task.lgp", pw.Config()
+    file.write_text(PROBLEM, encoding="utf-8")
+    for name, symbol in (("tray", "is_place"), ("red", "is_object")):
+        C.add_frame(name, "tray" if name == "red" else "world")
+        C.set_attributes(name, logical={symbol: True})
+    program = read_program(C, file)
+    assert program.rules == parse_rules(RULES) and program.goal == GOAL
+    assert set(program.facts) == {
+        ("is_place", "tray"),
+        ("is_object", "red"),
+        ("on", "tray", "red"),
+    }
+    assert program.pairs == (("red", "hand"), ("red", "tray")) and program.collisions
+    file.write_text(PROBLEM.partition("coll")[0], encoding="utf-8")
+    assert read_program(C, file).pairs == () and not read_program(C, file).collisions
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("terminal", "goal", "no entry 'terminal'"),
+        ("red hand,", "red", "'coll' has 3 names"),
+        ("rules.fol", "rulez.fol", "No file .*rulez.fol"),
+    ],
+)
+def test_broken_files_are_told(tmp_path, old, new, message):
+    (tmp_path / "rules.fol").write_text(RULES, encoding="utf-8")
+    file = tmp_path / "task.lgp"
+    file.write_text(PROBLEM.replace(old, new), encoding="utf-8")
+    with pytest.raises(pw.LoadError, match=message):
+        read_program(pw.Config(), file)

@@ -110,3 +110,24 @@ def test_pictures_and_films_of_solutions_by_a_camera():
     texts = placement.picture(camera="cam", names=True).axes[0].texts
     assert {text.get_text() for text in texts} == {"ball", "cup"}
     assert len(placement.solution.film(camera="cam").axes) == 1
+
+
+def test_an_image_has_depths_and_points():
+    """A ball, and the top of a board; elsewhere there is nothing."""
+    C = hall()
+    image = C.camera_image("cam")
+    assert image.rgb.shape == image.points.shape == (100, 200, 3)
+    from_centre = np.linalg.norm(image.points - [2, 0.5, 1], axis=-1)
+    ball, board = from_centre < 0.3, from_centre >= 0.3
+    np.testing.assert_allclose(from_centre[ball], 0.2, atol=5e-3)
+    assert ball.sum() > 50 and image.rgb[ball].mean(0)[0] > 100
+    np.testing.assert_allclose(image.points[board][:, 2], 0.05, atol=1e-6)
+    is_empty = ~np.isfinite(image.depth)
+    np.testing.assert_array_equal(is_empty, np.isnan(image.points).any(-1))
+    assert is_empty[0].all()
+    rays = C.annotations.cameras["cam"].pixel_rays().reshape(100, 200, 3)
+    pixels = ~is_empty
+    expected = [0, 0, 1] + image.depth[pixels][:, None] * rays[pixels]
+    np.testing.assert_allclose(image.points[pixels], expected, atol=1e-9)
+    with pytest.raises(ConfigError, match="did you mean 'cam'"):
+        C.camera_image("can")

@@ -1,0 +1,70 @@
+"""Logic-geometric programs in files of rai: `.lgp`, which names rules in `.fol`."""
+
+import re
+from pathlib import Path
+
+from posewise.robots.config import Config
+from posewise.robots.errors import LoadError
+from posewise.robots.geometry.model_files import is_existing_file
+from posewise.robots.typing import StrPath
+
+from .program import LogicGeometricProgram, facts_of
+from .rules import parse_facts, parse_rules
+
+
+def read_program(C: Config, file: StrPath) -> LogicGeometricProgram:
+    """Return the program of a world and a file, which has the entries
+
+        fol: <rules.fol>
+        terminal: "(on tray red)"
+        coll: [red hand, red table]
+        genericCollisions: true
+
+    The rules are in a file beside it, the terminal is the goal. Optional are pairs of
+    frames that must not overlap, and whether that holds for all pairs that can collide,
+    by default not. Other entries do not count.
+
+    Args:
+        C: The world, whose facts hold at the beginning; see `facts_of`.
+        file: The file.
+
+    Raises:
+        LoadError: For a missing file or entry.
+        ConfigError: For a rule without an action.
+    """
+    path = Path(file)
+    text = re.sub(r"#.*", "", _text(path))
+    rules = path.parent / _entry(text, r"fol\s*:\s*<([^>]*)>", path)
+    names = re.search(r"coll\s*:\s*\[([^\]]*)\]", text)
+    words = names.group(1).replace(",", " ").split() if names else []
+    if len(words) % 2:
+        raise LoadError(
+            f"{path}: 'coll' has {len(words)} names, expected two for each pair."
+        )
+    return LogicGeometricProgram(
+        C,
+        parse_rules(_text(rules), str(rules)),
+        facts_of(C),
+        parse_facts(_entry(text, r'terminal\s*:\s*"([^"]*)"', path)),
+        pairs=tuple(zip(words[::2], words[1::2], strict=True)),
+        collisions=bool(re.search(r"genericCollisions\s*:\s*true", text)),
+    )
+
+
+def _text(file: Path) -> str:
+    if not is_existing_file(file):
+        raise LoadError(f"No file {str(file)!r}; give the path of a .lgp or .fol file.")
+    return file.read_text(encoding="utf-8")
+
+
+def _entry(text: str, pattern: str, file: Path) -> str:
+    """Return what a file says for an entry.
+
+    Raises:
+        LoadError: If it has no such entry.
+    """
+    match = re.search(pattern, text)
+    if match is None:
+        key = pattern.partition("\\")[0]
+        raise LoadError(f"{file}: there is no entry {key!r} as rai writes it.")
+    return match.group(1)
