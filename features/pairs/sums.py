@@ -21,7 +21,10 @@ from jaxtyping import Float
 
 from posewise.collision import Body, contact
 from posewise.compilation.arrays import Array
+from posewise.compilation.backend import is_cpu_backend
 from posewise.compilation.compaction import (
+    compact,
+    fold_chunks,
     gather,
     scatter_add,
     scatter_min,
@@ -29,7 +32,7 @@ from posewise.compilation.compaction import (
 
 from ..pair_types import PairTypes
 from ..symbol import TracedArrays
-from .near_pairs import PairBatch, PairLocation
+from .near_pairs import CONTACT_CHUNK_SIZE, PairBatch, PairLocation
 from .sources import PairSource, concatenate, flatten_axes
 
 
@@ -101,6 +104,18 @@ def _batched_sums(types: tuple[PairTypes, ...]) -> Any:
     return totals
 
 
+class _Overlaps(NamedTuple):
+    """Overlaps of pairs with their margin, and the frames that they push apart."""
+
+    row: jax.Array
+    overlap: jax.Array
+    """Margin minus distance [m], negative where there is a gap."""
+    force: jax.Array
+    """Derivative of the overlap by a twist of frame a about the origin, (pairs, 6)."""
+    frame_a: jax.Array
+    frame_b: jax.Array
+
+
 def _sum_sources(sources: list[PairSource]) -> list[tuple[jax.Array, jax.Array]]:
     """Return y and wrenches of all rows of each source."""
     batch = PairBatch(sources)
@@ -116,32 +131,38 @@ def _sum_sources(sources: list[PairSource]) -> list[tuple[jax.Array, jax.Array]]
     slack = concatenate([jnp.repeat(s.params["slack"], s.shared) for s in sources])
     has_unions = any(s.types.has_unions for s in sources)
     zeros = partial(jnp.zeros, dtype=batch.p.dtype)
-    unions = zeros((total.end if has_unions else 0, 8))
     sums = _Sums(
         zeros((len(slack), 1)),
         zeros((total.frame, 6)),
         jnp.concatenate([slack[:, None], zeros((len(slack), 8))], 1),
-        unions + np.array([np.inf, *[0] * 7]),
     )
 
     def may_count(location: PairLocation, bound: Array) -> Array:
         counts: Array = bound < gather(reach, location.pair)
         return counts
 
+    # The state is that of `_add_nearest` or that of `_add_overlaps`.
     def add(
-        location: PairLocation, a: Body, b: Body, is_valid: Array, sums: _Sums
-    ) -> _Sums:
+        location: PairLocation, a: Body, b: Body, is_valid: Array, state: Any
+    ) -> Any:
         out = contact(a, b)
         # A twist of a about the origin changes the distance by n·(v + ω × p_a).
         moment = jnp.cross(out.point_a, out.normal)
         force = -jnp.concatenate([out.normal, moment], -1)
         # Pairs within the slack are measured too, and need not overlap.
         overlap = gather(margin, location.pair) - out.distance
-        return _add_overlaps(sums, location, overlap, force, is_valid)
+        overlaps = _Overlaps(
+            location.row, overlap, force, location.frame_a, location.frame_b
+        )
+        add_to = _add_nearest if has_unions else _add_overlaps
+        return add_to(state, overlaps, location.end, is_valid)
 
-    y, wrench, nearest, _ = batch.fold_near(near, may_count, add, sums)
+    begin: Any = (_no_unions(total.end, margin.dtype), sums) if has_unions else sums
+    state = batch.fold_near(near, may_count, add, begin)
+    sums = _add_unions(*state) if has_unions else state
     # Rows without overlap return their least gap, capped by the slack with which
     # `nearest` began.
+    y, wrench, nearest = sums
     gap, force, ends = nearest[:, 0], nearest[:, 1:7], nearest[:, 7:].astype(int)
     # The least gap is negative if and only if something overlaps.
     is_free = gap >= 0
@@ -168,59 +189,88 @@ class _Sums(NamedTuple):
     kept as floats beside the gap, so that one scatter replaces all of an entry
     together; float32 holds integers exactly up to 2²⁴.
     """
-    unions: jax.Array
-    """Of each pair of frames, the nearest of several bodies so far: gap, its force, and
-    the place among the entries that were added together with it (ends, 8); no rows if
-    no frame has several bodies."""
 
 
 def _add_overlaps(
-    sums: _Sums, location: PairLocation, overlap: Array, force: Array, is_valid: Array
+    sums: _Sums, overlaps: _Overlaps, end: Array, is_valid: Array
 ) -> _Sums:
-    """Add overlaps to the sums of their rows; gaps only compete for the least one.
+    """Add overlaps to the sums of their rows; gaps only compete for the least one."""
+    # The last chunk is padded; a padded entry neither is nearest nor adds to a sum.
+    gap = jnp.where(is_valid, -overlaps.overlap, jnp.inf)[:, None]
+    sums = sums._replace(nearest=_least(sums.nearest, overlaps, gap))
+    is_overlapping = is_valid & (overlaps.overlap > 0)
+    force = jnp.where(is_overlapping[:, None], overlaps.force, 0.0)
+    overlap = jnp.where(is_overlapping, overlaps.overlap, 0.0)
+    return _push(sums, overlaps, overlap[:, None], force)
 
-    Args:
-        sums: those of the pairs before.
-        location: of the pairs of bodies.
-        overlap: margin minus distance [m], negative where there is a gap.
-        force: derivative of the overlap by a twist of frame a about the origin,
-            (pairs, 6).
-        is_valid: false for entries that are padding.
-    """
-    gap = jnp.where(is_valid, -overlap, jnp.inf)[:, None]
-    ends = jnp.stack([location.frame_a, location.frame_b], -1).astype(gap.dtype)
-    entry = jnp.concatenate([gap, force, ends], -1)
-    nearest = scatter_min(sums.nearest, location.row, entry)
-    unions, pushes = sums.unions, _pushes(gap, force)
-    if len(unions):
-        unions, pushes = _replace_nearest(unions, location.end, gap, force)
-    overlap, force = pushes[:, :1], pushes[:, 1:]
-    y = scatter_add(sums.y, location.row, overlap)
+
+def _least(nearest: jax.Array, overlaps: _Overlaps, gap: Array) -> jax.Array:
+    """Return the least gaps of rows, for which some pairs compete."""
+    ends = jnp.stack([overlaps.frame_a, overlaps.frame_b], -1).astype(gap.dtype)
+    entry = jnp.concatenate([gap, overlaps.force, ends], -1)
+    return scatter_min(nearest, overlaps.row, entry)
+
+
+def _push(sums: _Sums, overlaps: _Overlaps, overlap: Array, force: Array) -> _Sums:
+    """Add overlaps (pairs, 1) and forces (pairs, 6) to the sums of some pairs."""
+    y = scatter_add(sums.y, overlaps.row, overlap)
     # Action and reaction: the second frame gets the opposite wrench about the same
     # origin.
-    wrench = scatter_add(sums.wrench, location.frame_a, force)
-    wrench = scatter_add(wrench, location.frame_b, -force)
-    return _Sums(y, wrench, nearest, unions)
+    wrench = scatter_add(sums.wrench, overlaps.frame_a, force)
+    wrench = scatter_add(wrench, overlaps.frame_b, -force)
+    return _Sums(y, wrench, sums.nearest)
 
 
-def _pushes(gap: Array, force: Array) -> jax.Array:
-    """Return overlaps and their forces, which are zero where there is a gap."""
+def _no_unions(count: int, dtype: np.dtype) -> jax.Array:
+    """Return nearest bodies of pairs of frames of which none is known yet.
+
+    Columns are gap, force, the row on CPUs and otherwise the place among the entries
+    that were added together, and the two frames.
+    """
+    return jnp.zeros((count, 10), dtype) + np.array([np.inf, *[0] * 9], dtype)
+
+
+def _add_nearest(
+    state: tuple[jax.Array, _Sums], overlaps: _Overlaps, end: Array, is_valid: Array
+) -> tuple[jax.Array, _Sums]:
+    """Keep, of each pair of frames, the bodies with the least gap.
+
+    On accelerators they replace in the sums those that were nearest before, since the
+    host would wait for one more loop. On CPUs that loop writes less: `_add_unions`.
+    """
+    unions, sums = state
+    gap = jnp.where(is_valid, -overlaps.overlap, jnp.inf)[:, None]
+    mark = overlaps.row if is_cpu_backend() else jnp.arange(len(end))
+    indices = jnp.stack([mark, overlaps.frame_a, overlaps.frame_b], -1)
+    indices = indices.astype(gap.dtype)
+    entry = jnp.concatenate([gap, overlaps.force, indices], -1)
+    nearer = scatter_min(unions, end, entry)
+    if is_cpu_backend():
+        return nearer, sums
+    before, after = gather(unions, end), gather(nearer, end)
+    # Of a pair whose gap became less, the place is that of one entry among these.
+    is_nearest = (after[:, 0] < before[:, 0]) & (after[:, 7] == mark)
+    change = jnp.where(is_nearest[:, None], _pushes(after) - _pushes(before), 0.0)
+    sums = sums._replace(nearest=_least(sums.nearest, overlaps, gap))
+    return nearer, _push(sums, overlaps, change[:, :1], change[:, 1:])
+
+
+def _pushes(unions: jax.Array) -> jax.Array:
+    """Return overlaps and forces of pairs of frames, zero where there is a gap."""
+    gap, force = unions[:, :1], unions[:, 1:7]
     return jnp.where(gap < 0, jnp.concatenate([-gap, force], -1), 0.0)
 
 
-def _replace_nearest(
-    unions: jax.Array, end: Array, gap: Array, force: Array
-) -> tuple[jax.Array, jax.Array]:
-    """Let bodies compete for the least gap of their pair of frames.
+def _add_unions(unions: jax.Array, sums: _Sums) -> _Sums:
+    """Add the overlaps of the nearest bodies of each pair of frames, if on CPUs."""
+    if not is_cpu_backend():
+        return sums
 
-    Returns:
-        the nearest bodies of all pairs of frames, and by how much those that are nearer
-        than any before change the overlap and the force of their pair.
-    """
-    place = jnp.arange(len(end), dtype=gap.dtype)[:, None]
-    nearer = scatter_min(unions, end, jnp.concatenate([gap, force, place], -1))
-    before, after = gather(unions, end), gather(nearer, end)
-    # Of a pair whose gap became less, the place is that of an entry among these.
-    is_nearest = (after[:, :1] < before[:, :1]) & (after[:, 7:] == place)
-    change = _pushes(gap, force) - _pushes(before[:, :1], before[:, 1:7])
-    return nearer, jnp.where(is_nearest, change, 0.0)
+    def add(end: Array, is_valid: Array, sums: _Sums) -> _Sums:
+        entry = gather(unions, end)
+        row, a, b = (entry[:, 7 + k].astype(np.int32) for k in range(3))
+        overlaps = _Overlaps(row, -entry[:, 0], entry[:, 1:7], a, b)
+        return _add_overlaps(sums, overlaps, end, is_valid)
+
+    measured = compact(unions[:, 0] < jnp.inf)
+    return fold_chunks(measured, CONTACT_CHUNK_SIZE, add, sums)
