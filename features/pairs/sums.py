@@ -157,9 +157,15 @@ def _sum_sources(sources: list[PairSource]) -> list[tuple[jax.Array, jax.Array]]
         add_to = _add_nearest if has_unions else _add_overlaps
         return add_to(state, overlaps, location.end, is_valid)
 
-    begin: Any = (_no_unions(total.end, margin.dtype), sums) if has_unions else sums
+    begin: Any = sums
+    if has_unions:
+        unions = _no_unions(total.end, batch.p.dtype)
+        begin = unions, None if is_cpu_backend() else sums
     state = batch.fold_near(near, may_count, add, begin)
-    sums = _add_unions(*state) if has_unions else state
+    if has_unions:
+        unions, in_sums = state
+        state = _add_unions(unions, sums) if in_sums is None else in_sums
+    sums = state
     # Rows without overlap return their least gap, capped by the slack with which
     # `nearest` began.
     y, wrench, nearest = sums
@@ -231,22 +237,26 @@ def _no_unions(count: int, dtype: np.dtype) -> jax.Array:
 
 
 def _add_nearest(
-    state: tuple[jax.Array, _Sums], overlaps: _Overlaps, end: Array, is_valid: Array
-) -> tuple[jax.Array, _Sums]:
+    state: tuple[jax.Array, _Sums | None],
+    overlaps: _Overlaps,
+    end: Array,
+    is_valid: Array,
+) -> tuple[jax.Array, _Sums | None]:
     """Keep, of each pair of frames, the bodies with the least gap.
 
     On accelerators they replace in the sums those that were nearest before, since the
-    host would wait for one more loop. On CPUs that loop writes less: `_add_unions`.
+    host would wait for one more loop. On CPUs that loop writes less, and there are no
+    sums yet; see `_add_unions`.
     """
     unions, sums = state
     gap = jnp.where(is_valid, -overlaps.overlap, jnp.inf)[:, None]
-    mark = overlaps.row if is_cpu_backend() else jnp.arange(len(end))
+    mark = overlaps.row if sums is None else jnp.arange(len(end))
     indices = jnp.stack([mark, overlaps.frame_a, overlaps.frame_b], -1)
     indices = indices.astype(gap.dtype)
     entry = jnp.concatenate([gap, overlaps.force, indices], -1)
     nearer = scatter_min(unions, end, entry)
-    if is_cpu_backend():
-        return nearer, sums
+    if sums is None:
+        return nearer, None
     before, after = gather(unions, end), gather(nearer, end)
     # Of a pair whose gap became less, the place is that of one entry among these.
     is_nearest = (after[:, 0] < before[:, 0]) & (after[:, 7] == mark)
@@ -262,9 +272,7 @@ def _pushes(unions: jax.Array) -> jax.Array:
 
 
 def _add_unions(unions: jax.Array, sums: _Sums) -> _Sums:
-    """Add the overlaps of the nearest bodies of each pair of frames, if on CPUs."""
-    if not is_cpu_backend():
-        return sums
+    """Add the overlaps of the nearest bodies of each pair of frames."""
 
     def add(end: Array, is_valid: Array, sums: _Sums) -> _Sums:
         entry = gather(unions, end)

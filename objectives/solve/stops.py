@@ -88,7 +88,7 @@ class Stop(NamedTuple):
 
     sentence: str
     status: Status
-    """That of its solution if it is not feasible."""
+    """Status of its solution if it is not feasible."""
 
 
 OF_OTHER_SHARE = Stop(

@@ -407,7 +407,7 @@ def test_accelerators_take_the_same_nearest_bodies(monkeypatch):
     g = FS.accumulatedCollisions.on([], margin=0.3).bind(C)
     K = C.kinematics()
     q = np.random.default_rng(0).uniform(-0.6, 0.6, (99, C.nq))
-    # So many that bodies of one pair of frames are in different chunks.
+    # With 99 states bodies of one pair of frames are in different chunks.
     nodes = g.poses(K, K.forward_pass(q).frames, jnp.asarray(q))
     sums = []
     for backend in ("cpu", "gpu"):
