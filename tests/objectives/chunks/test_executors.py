@@ -167,8 +167,9 @@ def test_an_interrupted_share_tells_its_own_problems_from_those_of_others(
 ):
     got = solve(tmp_path, Eager(None, ctrl_c), share=(1, 2))
     sentences = [got[b].stopped for b in range(8)]
-    assert sentences[:2] == [""] * 2
-    assert sentences[2:4] == ["Interrupted after 2 of 4 problems."] * 2
+    # Either chunk may be the first one.
+    interrupted = "Interrupted after 2 of 4 problems."
+    assert sorted(sentences[:4]) == ["", "", interrupted, interrupted]
     assert all("another share" in sentence for sentence in sentences[4:])
 
 
