@@ -21,6 +21,7 @@ from jaxtyping import Float
 
 from posewise.collision import Body, contact
 from posewise.compilation.arrays import Array
+from posewise.compilation.backend import is_cpu_backend
 from posewise.compilation.compaction import (
     compact,
     fold_chunks,
@@ -130,10 +131,6 @@ def _sum_sources(sources: list[PairSource]) -> list[tuple[jax.Array, jax.Array]]
     slack = concatenate([jnp.repeat(s.params["slack"], s.shared) for s in sources])
     has_unions = any(s.types.has_unions for s in sources)
     zeros = partial(jnp.zeros, dtype=batch.p.dtype)
-    # Of each pair of frames with several bodies: gap, force, row and frames of the
-    # nearest bodies, which are known only after all bodies have been measured.
-    unknown = zeros((total.end if has_unions else 0, 10))
-    unions = unknown + np.array([np.inf, *[0] * 9])
     sums = _Sums(
         zeros((len(slack), 1)),
         zeros((total.frame, 6)),
@@ -144,7 +141,7 @@ def _sum_sources(sources: list[PairSource]) -> list[tuple[jax.Array, jax.Array]]
         counts: Array = bound < gather(reach, location.pair)
         return counts
 
-    # The state is that of `_take_nearest` or that of `_add_overlaps`.
+    # The state is that of `_add_nearest` or that of `_add_overlaps`.
     def add(
         location: PairLocation, a: Body, b: Body, is_valid: Array, state: Any
     ) -> Any:
@@ -157,12 +154,18 @@ def _sum_sources(sources: list[PairSource]) -> list[tuple[jax.Array, jax.Array]]
         overlaps = _Overlaps(
             location.row, overlap, force, location.frame_a, location.frame_b
         )
-        add_to = _take_nearest if has_unions else _add_overlaps
+        add_to = _add_nearest if has_unions else _add_overlaps
         return add_to(state, overlaps, location.end, is_valid)
 
-    begin: Any = unions if has_unions else sums
+    begin: Any = sums
+    if has_unions:
+        unions = _no_unions(total.end, batch.p.dtype)
+        begin = unions, None if is_cpu_backend() else sums
     state = batch.fold_near(near, may_count, add, begin)
-    sums = _add_unions(state, sums) if has_unions else state
+    if has_unions:
+        unions, in_sums = state
+        state = _add_unions(unions, sums) if in_sums is None else in_sums
+    sums = state
     # Rows without overlap return their least gap, capped by the slack with which
     # `nearest` began.
     y, wrench, nearest = sums
@@ -200,27 +203,72 @@ def _add_overlaps(
     """Add overlaps to the sums of their rows; gaps only compete for the least one."""
     # The last chunk is padded; a padded entry neither is nearest nor adds to a sum.
     gap = jnp.where(is_valid, -overlaps.overlap, jnp.inf)[:, None]
-    ends = jnp.stack([overlaps.frame_a, overlaps.frame_b], -1).astype(gap.dtype)
-    entry = jnp.concatenate([gap, overlaps.force, ends], -1)
-    nearest = scatter_min(sums.nearest, overlaps.row, entry)
+    sums = sums._replace(nearest=_least(sums.nearest, overlaps, gap))
     is_overlapping = is_valid & (overlaps.overlap > 0)
     force = jnp.where(is_overlapping[:, None], overlaps.force, 0.0)
     overlap = jnp.where(is_overlapping, overlaps.overlap, 0.0)
-    y = scatter_add(sums.y, overlaps.row, overlap[:, None])
+    return _push(sums, overlaps, overlap[:, None], force)
+
+
+def _least(nearest: jax.Array, overlaps: _Overlaps, gap: Array) -> jax.Array:
+    """Return the least gaps of rows, for which some pairs compete."""
+    ends = jnp.stack([overlaps.frame_a, overlaps.frame_b], -1).astype(gap.dtype)
+    entry = jnp.concatenate([gap, overlaps.force, ends], -1)
+    return scatter_min(nearest, overlaps.row, entry)
+
+
+def _push(sums: _Sums, overlaps: _Overlaps, overlap: Array, force: Array) -> _Sums:
+    """Add overlaps (pairs, 1) and forces (pairs, 6) to the sums of some pairs."""
+    y = scatter_add(sums.y, overlaps.row, overlap)
     # Action and reaction: the second frame gets the opposite wrench about the same
     # origin.
     wrench = scatter_add(sums.wrench, overlaps.frame_a, force)
-    return _Sums(y, scatter_add(wrench, overlaps.frame_b, -force), nearest)
+    wrench = scatter_add(wrench, overlaps.frame_b, -force)
+    return _Sums(y, wrench, sums.nearest)
 
 
-def _take_nearest(
-    unions: jax.Array, overlaps: _Overlaps, end: Array, is_valid: Array
-) -> jax.Array:
-    """Keep, of each pair of frames, the bodies with the least gap."""
+def _no_unions(count: int, dtype: np.dtype) -> jax.Array:
+    """Return nearest bodies of pairs of frames of which none is known yet.
+
+    Columns are gap, force, the row on CPUs and otherwise the place among the entries
+    that were added together, and the two frames.
+    """
+    return jnp.zeros((count, 10), dtype) + np.array([np.inf, *[0] * 9], dtype)
+
+
+def _add_nearest(
+    state: tuple[jax.Array, _Sums | None],
+    overlaps: _Overlaps,
+    end: Array,
+    is_valid: Array,
+) -> tuple[jax.Array, _Sums | None]:
+    """Keep, of each pair of frames, the bodies with the least gap.
+
+    On accelerators they replace in the sums those that were nearest before, since the
+    host would wait for one more loop. On CPUs that loop writes less, and there are no
+    sums yet; see `_add_unions`.
+    """
+    unions, sums = state
     gap = jnp.where(is_valid, -overlaps.overlap, jnp.inf)[:, None]
-    indices = jnp.stack([overlaps.row, overlaps.frame_a, overlaps.frame_b], -1)
-    entry = jnp.concatenate([gap, overlaps.force, indices.astype(gap.dtype)], -1)
-    return scatter_min(unions, end, entry)
+    mark = overlaps.row if sums is None else jnp.arange(len(end))
+    indices = jnp.stack([mark, overlaps.frame_a, overlaps.frame_b], -1)
+    indices = indices.astype(gap.dtype)
+    entry = jnp.concatenate([gap, overlaps.force, indices], -1)
+    nearer = scatter_min(unions, end, entry)
+    if sums is None:
+        return nearer, None
+    before, after = gather(unions, end), gather(nearer, end)
+    # Of a pair whose gap became less, the place is that of one entry among these.
+    is_nearest = (after[:, 0] < before[:, 0]) & (after[:, 7] == mark)
+    change = jnp.where(is_nearest[:, None], _pushes(after) - _pushes(before), 0.0)
+    sums = sums._replace(nearest=_least(sums.nearest, overlaps, gap))
+    return nearer, _push(sums, overlaps, change[:, :1], change[:, 1:])
+
+
+def _pushes(unions: jax.Array) -> jax.Array:
+    """Return overlaps and forces of pairs of frames, zero where there is a gap."""
+    gap, force = unions[:, :1], unions[:, 1:7]
+    return jnp.where(gap < 0, jnp.concatenate([-gap, force], -1), 0.0)
 
 
 def _add_unions(unions: jax.Array, sums: _Sums) -> _Sums:

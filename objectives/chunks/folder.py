@@ -186,7 +186,9 @@ def make_share(share: tuple[int, int] | None, folder: Path | None) -> tuple[int,
     if share is None:
         return 1, 1
     expected = "(k, n), the k-th of n shares, with 1 <= k <= n"
-    if not isinstance(share, tuple | list) or len(share) != 2:
+    is_pair = isinstance(share, tuple | list) and len(share) == 2
+    # Python counts True as 1.
+    if not is_pair or any(isinstance(i, bool | np.bool_) for i in share):
         raise ObjectiveError(f"share is {share!r}, expected {expected}.")
     k, n = (
         integer("share", i, expected, lambda i: i >= 1, ObjectiveError) for i in share

@@ -24,7 +24,7 @@ from .problem_batch import ProblemBatch
 from .settings import SolveSettings
 from .solution_batch import SolutionBatch, batch_of_solutions
 from .start_batches import solve_with_retry
-from .stops import mark_stopped_problems, stop_sentence
+from .stops import marked_as_stopped, stops_of_problems
 
 
 @dataclass(frozen=True)
@@ -88,13 +88,14 @@ class BatchWork(ABC, Generic[Ends]):
 
     @abstractmethod
     def solution_batch(
-        self, parts: Sequence[Ends], unfinished: set[int]
+        self, parts: Sequence[Ends], unfinished: set[int], share: range
     ) -> SolutionBatch:
         """Return the solutions of all problems.
 
         Args:
             parts: ends of problems; of a problem's ends the first one counts.
             unfinished: problems among them that were stopped.
+            share: indices of the problems that were to be solved.
         """
 
     def sent(self) -> "BatchWork[Ends]":
@@ -121,7 +122,7 @@ class LaneWork(BatchWork[BatchResult]):
         return best, ~np.isin(best.problem, ends.problem[ends.is_interrupted])
 
     def solution_batch(
-        self, parts: Sequence[BatchResult], unfinished: set[int]
+        self, parts: Sequence[BatchResult], unfinished: set[int], share: range
     ) -> SolutionBatch:
         """Return the solutions of all problems; see `BatchWork.solution_batch`."""
         count = self.problems.count
@@ -134,10 +135,8 @@ class LaneWork(BatchWork[BatchResult]):
         rows: BatchResult = jax.tree.map(lambda *a: np.concatenate(a), *parts)
         rows = rows.select(np.unique(rows.problem, return_index=True)[1])
         stopped = {*unfinished, *np.flatnonzero(rows.is_interrupted).tolist()}
-        ended = count - len(stopped)
-        sentence = stop_sentence(ended, count, "problems") if stopped else ""
-        tolerance = self.settings.tolerance
-        return make_solution_batch(self.problems, rows, tolerance, stopped, sentence)
+        stops = stops_of_problems(stopped, share, count)
+        return make_solution_batch(self.problems, rows, self.settings.tolerance, stops)
 
 
 class CertifiedWork(BatchWork[CertifiedSolutions]):
@@ -160,7 +159,7 @@ class CertifiedWork(BatchWork[CertifiedSolutions]):
         return CertifiedSolutions(indices, solutions), np.array(is_complete, bool)
 
     def solution_batch(
-        self, parts: Sequence[CertifiedSolutions], unfinished: set[int]
+        self, parts: Sequence[CertifiedSolutions], unfinished: set[int], share: range
     ) -> SolutionBatch:
         """Return the solutions of all problems; see `BatchWork.solution_batch`."""
         problems, by_problem = self.problems, dict[int, Solution]()
@@ -175,7 +174,10 @@ class CertifiedWork(BatchWork[CertifiedSolutions]):
             unsolved = make_solutions(problems, ends, self.settings.tolerance)
             by_problem |= dict(zip(missing, unsolved, strict=True))
         every = [by_problem[b] for b in range(problems.count)]
-        return batch_of_solutions(mark_stopped_problems(every))
+        stopped = [b for b, s in enumerate(every) if s.stopped or s.status.is_stopped]
+        for b, stop in stops_of_problems(stopped, share, problems.count).items():
+            every[b] = marked_as_stopped(every[b], *stop)
+        return batch_of_solutions(every)
 
 
 def _report_all_chunks(

@@ -111,7 +111,8 @@ def _solve(
     count, mesh = work.problems.count, lane_mesh(batch_settings.mesh)
     if path is None:
         ends, is_complete = work.solve(range(count), reporter, 0, count, mesh)
-        return work.solution_batch([ends], set(ends.problem[~is_complete].tolist()))
+        incomplete = set(ends.problem[~is_complete].tolist())
+        return work.solution_batch([ends], incomplete, range(count))
     folder = open_folder(path, batch_fingerprint(work.problems, work.settings))
     stopped: list[Ends] = []
     share = batch_settings.problems(count)
@@ -130,7 +131,7 @@ def _solve(
     stored: list[Ends] = [ends for _, ends in folder.read()]
     unfinished = {b for ends in stopped for b in ends.problem.tolist()}
     unfinished -= set(np.flatnonzero(folder.is_stored(count)).tolist())
-    return work.solution_batch(stored + stopped, unfinished)
+    return work.solution_batch(stored + stopped, unfinished, share)
 
 
 def _solve_chunks(

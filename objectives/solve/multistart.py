@@ -1,7 +1,7 @@
 """Solves of a problem from many starts, and their solutions."""
 
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import jax.numpy as jnp
@@ -38,7 +38,7 @@ from .settings import SolveSettings
 from .solution_batch import SolutionBatch
 from .solutions import certified_solution, make_solution
 from .start_batches import solve_problems
-from .stops import mark_stopped, stop_sentence, stopped_status
+from .stops import Stop, mark_stopped, stop_sentence
 
 
 def solve_starts(
@@ -270,8 +270,7 @@ def make_solution_batch(
     problems: ProblemBatch,
     result: BatchResult,
     tolerance: float,
-    stopped: Collection[int],
-    sentence: str,
+    stops: Mapping[int, Stop],
 ) -> SolutionBatch:
     """Return the solutions of a batch, each made when it is asked for.
 
@@ -279,16 +278,14 @@ def make_solution_batch(
         problems: the batch.
         result: a row for each problem.
         tolerance: see `KOMO.solve`.
-        stopped: indices of problems that were stopped.
-        sentence: what stopped them.
+        stops: reasons why problems have no end, by their indices.
     """
     spec = problems.specs[0]
     # With mode switches the coordinates of the solved world are others.
     modes = mode_sequence(spec)
     is_simple = spec.avoidance is None and modes.world is modes.base
     make = _solution_maker(problems, result, tolerance, ())
-    stop = stopped, sentence, stopped_status()
-    return SolutionBatch(make, result.result, tolerance, is_simple, *stop)
+    return SolutionBatch(make, result.result, tolerance, is_simple, stops)
 
 
 def _solution_maker(

@@ -1,6 +1,6 @@
 """Solutions of many problems: a sequence, and arrays of all of them."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import overload
@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, Int
 from posewise.solvers import Result, Status
 
 from ..solution.solution import Solution
-from .stops import marked_as_stopped
+from .stops import Stop, marked_as_stopped
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,12 +28,8 @@ class SolutionBatch(Sequence[Solution]):
     _tolerance: float
     _is_simple: bool
     """Whether the ends tell all: no distances between slices, no mode switches."""
-    _stopped: Collection[int] = ()
-    """Indices of problems that a time limit or an interrupt ended."""
-    _sentence: str = ""
-    """A sentence on the time limit or the interrupt that ended them."""
-    _stopped_status: Status = Status.INTERRUPTED
-    """Status of those that had not ended."""
+    _stops: Mapping[int, Stop] = field(default_factory=dict)
+    """Reasons why problems have no end, by their indices."""
     _compile_seconds: float = 0.0
     _known: dict[int, Solution] = field(default_factory=dict)
 
@@ -55,9 +51,8 @@ class SolutionBatch(Sequence[Solution]):
         k = range(len(self))[index]
         if k not in self._known:
             solution = replace(self._make(k), compile_seconds=self._compile_seconds)
-            if k in self._stopped:
-                status = self._stopped_status
-                solution = marked_as_stopped(solution, self._sentence, status)
+            if stop := self._stops.get(k):
+                solution = marked_as_stopped(solution, *stop)
             self._known[k] = solution
         return self._known[k]
 
@@ -101,7 +96,7 @@ class SolutionBatch(Sequence[Solution]):
     @cached_property
     def status(self) -> Int[np.ndarray, " problems"]:
         """Number of the `Status` of each problem."""
-        if self._is_simple and not self._stopped:
+        if self._is_simple and not self._stops:
             return np.asarray(self._result.status)
         return np.array([int(solution.status) for solution in self])
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -82,17 +83,37 @@ def marked_as_stopped(solution: Solution, sentence: str, status: Status) -> Solu
     return replace(solution, status=new_status, stopped=sentence)
 
 
-def mark_stopped_problems(solutions: Sequence[Solution]) -> list[Solution]:
-    """Return the solutions of problems; those stopped tell how far the batch came."""
-    is_stopped = [bool(s.stopped) or s.status.is_stopped for s in solutions]
-    if not any(is_stopped):
-        return list(solutions)
-    ended, status = is_stopped.count(False), stopped_status()
-    sentence = stop_sentence(ended, len(solutions), "problems")
-    return [
-        marked_as_stopped(s, sentence, status) if stopped else s
-        for s, stopped in zip(solutions, is_stopped, strict=True)
-    ]
+class Stop(NamedTuple):
+    """Reason why a problem of a batch has no end."""
+
+    sentence: str
+    status: Status
+    """Status of its solution if it is not feasible."""
+
+
+OF_OTHER_SHARE = Stop(
+    "Not solved, since it is a problem of another share: a call with that share, or"
+    " without any, solves it.",
+    Status.INTERRUPTED,
+)
+
+
+def stops_of_problems(
+    without_end: Iterable[int], share: range, count: int
+) -> dict[int, Stop]:
+    """Return why problems of a batch have no end, by their indices.
+
+    Args:
+        without_end: those that were stopped just now, or that no share has solved yet.
+        share: indices of those that were to be solved.
+        count: number of all problems.
+    """
+    stops = dict.fromkeys(without_end, OF_OTHER_SHARE)
+    stopped = stops.keys() & set(share)
+    if stopped:
+        sentence = stop_sentence(len(share) - len(stopped), len(share), "problems")
+        stops |= dict.fromkeys(stopped, Stop(sentence, stopped_status()))
+    return stops
 
 
 def pass_on_stop(solutions: Sequence[Solution]) -> None:

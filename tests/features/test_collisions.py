@@ -401,6 +401,24 @@ def test_sums_of_many_worlds_and_slices_are_those_of_each(lanes, slices, several
     assert float(np.ptp(got[0])) > 0.01
 
 
+@pytest.mark.slow  # compiles for some ten seconds
+def test_accelerators_take_the_same_nearest_bodies(monkeypatch):
+    C = between_posts(several=True)
+    g = FS.accumulatedCollisions.on([], margin=0.3).bind(C)
+    K = C.kinematics()
+    q = np.random.default_rng(0).uniform(-0.6, 0.6, (99, C.nq))
+    # With 99 states bodies of one pair of frames are in different chunks.
+    nodes = g.poses(K, K.forward_pass(q).frames, jnp.asarray(q))
+    sums = []
+    for backend in ("cpu", "gpu"):
+        monkeypatch.setattr(jax, "default_backend", lambda name=backend: name)
+        one = lambda R, p: g.symbol.value_and_wrenches(R, p, **g.params_of(K))
+        sums.append(jax.jit(jax.vmap(one))(nodes.R, nodes.p))
+    for ours, theirs in zip(*sums, strict=True):
+        np.testing.assert_allclose(theirs, ours, atol=1e-12)
+    assert 20 < np.sum(sums[0][0] > 0)
+
+
 @pytest.mark.long
 @pytest.mark.sampled
 @pytest.mark.parametrize("kind", [pw.OT.eq, pw.OT.ineq, pw.OT.sos])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-BUDGETS = {"targets": (100, 0), "paths": (540, 2)}
+BUDGETS = {"targets": (100, 0), "paths": (540, 1)}
 """Largest numbers of kernels and of waits of the host, in each iteration."""
 
 

@@ -157,8 +157,20 @@ def test_a_share_solves_its_own_problems(tmp_path, executor):
     is_solved = np.isin(np.arange(8), [2, 3, 4])
     np.testing.assert_array_equal(got.status == Status.INTERRUPTED, ~is_solved)
     np.testing.assert_array_equal(got.feasible, is_solved)
+    assert {"another share" in got[b].message for b in (0, 1, 5, 6, 7)} == {True}
     assert stored(tmp_path) == [2, 3, 4]
     same(solve(tmp_path, executor), whole())
+
+
+def test_an_interrupted_share_tells_its_own_problems_from_those_of_others(
+    tmp_path, accepts_interrupts
+):
+    got = solve(tmp_path, Eager(None, ctrl_c), share=(1, 2))
+    sentences = [got[b].stopped for b in range(8)]
+    # Either chunk may be the first one.
+    interrupted = "Interrupted after 2 of 4 problems."
+    assert sorted(sentences[:4]) == ["", "", interrupted, interrupted]
+    assert all("another share" in sentence for sentence in sentences[4:])
 
 
 def test_the_first_file_stays(tmp_path):
@@ -223,6 +235,7 @@ def test_executors_that_do_not_fit(options, match):
         ((3, 2), r"share is \(3, 2\), expected \(k, n\)"),
         ((0, 2), r"share.*expected \(k, n\)"),
         ((1.5, 2), r"share.*expected \(k, n\)"),
+        ((True, 3), r"share is \(True, 3\), expected \(k, n\)"),
         (2, r"share is 2, expected \(k, n\)"),
     ],
 )
