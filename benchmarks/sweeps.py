@@ -42,6 +42,7 @@ from staging.path_sweep_problems import (  # noqa: E402
     ways_on_globe,
     ways_round_walls,
 )
+from staging.settling_sweep_problems import settled  # noqa: E402
 from staging.sweep_problems import (  # noqa: E402
     Outcome,
     doubted,
@@ -69,6 +70,7 @@ from posewise.logic.motion import (  # noqa: E402
 )
 from posewise.logic.motion.replay import REPLAY_DRIVE  # noqa: E402
 from posewise.logic.relaxed import stack_equilibrium  # noqa: E402
+from posewise.objectives.placement import settling  # noqa: E402
 from posewise.objectives.solve import (  # noqa: E402
     alternative_search,
     alternatives,
@@ -168,6 +170,7 @@ GROUPS: Mapping[str, tuple[Sweep, ...]] = {
         Sweep(REPLAY_DRIVE, played),
         Sweep(replay_doubts.DOUBT_LIMITS, doubted),
     ),
+    "settling": (Sweep(settling.SETTLING_CHOICES, settled),),
     "stacks": (
         Sweep(
             stack_equilibrium.STANDING_TOLERANCES,

@@ -15,10 +15,7 @@ from posewise.robots.simulation.twin import Twin
 from posewise.robots.typing import FrameName
 
 from ..terms.loose import loose_roots
-
-REST_SECONDS = 2.0
-"""Duration of the simulation after which objects are taken to be at rest [s]; a longer
-one brings more rolling objects to rest, and takes longer."""
+from .settling import SETTLING_CHOICES
 
 
 def resting_state(
@@ -43,7 +40,7 @@ def resting_state(
     for name in set(loose_roots(world)) - set(names):
         start.joints.set_type(name, None)
     try:
-        after = Twin(start).simulate(REST_SECONDS).world_at()
+        after = Twin(start).simulate(SETTLING_CHOICES.rest_seconds).world_at()
     except SimulationError:
         return q
     state = np.array(q)

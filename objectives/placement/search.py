@@ -31,7 +31,7 @@ from .insertion import Insertion
 from .partial_placement import PartialPlacement
 from .resting import resting_state
 from .sampler import PlacementSampler
-from .settling import settled_state
+from .settling import SETTLING_CHOICES, settled_state
 
 JOINT_STARTS = 2
 """Number of starts that are solved before objects are inserted, unless all are asked
@@ -39,18 +39,9 @@ for. More find easy placements from a later start, but delay hard ones."""
 JOINT_ITERATIONS = 60
 """Largest number of iterations of these starts [1]; more follow slow ways to the end,
 but delay hard placements."""
-SETTLED_TRIES = 4
-"""Number of easier placements that are settled for each one that is wanted (count);
-more find more towers that stand, and delay placements of which none does."""
-SETTLED_ITERATIONS = 20
-"""Largest number of iterations from a settled placement [1]. What stands takes a few;
-more find few others, and delay the search."""
 MIN_CHANGE = 1e-4
 """Least change of a coordinate for which a placement is solved again [m or 1]; a
 smaller one solves again what stands already."""
-RESTING_ROUNDS = 3
-"""Number of times that contents of containers are brought to rest; more find more that
-stay, and take longer."""
 COST_TOLERANCE = 1e-6
 """Cost that an object may take to stand on a face rather than lean [1]; a larger one
 spoils what costs ask for."""
@@ -149,9 +140,11 @@ class PlacementSearch:
         on_anything = dict.fromkeys(self.sampler.names, "")
         supports = {**on_anything, **self.supports}
         search = replace(self, spec=easier, supports=supports)
-        most = min(SETTLED_ITERATIONS, int(self.settings.options.max_iterations))
+        most = min(
+            SETTLING_CHOICES.max_iterations, int(self.settings.options.max_iterations)
+        )
         options = replace(self.settings.options, max_iterations=most)
-        for k in range(SETTLED_TRIES):
+        for k in range(SETTLING_CHOICES.tries):
             settings = replace(self.settings, seed=self.settings.seed + k)
             placed: list[Solution] = []
             search = replace(search, settings=settings)
@@ -167,7 +160,8 @@ class PlacementSearch:
         """Return solutions in which objects stand firmly, where that costs nothing."""
         settled = list(solutions)
         chosen = [k for k, s in enumerate(solutions) if s.feasible]
-        for _ in range(RESTING_ROUNDS if self.has_contents else 1):
+        rounds = SETTLING_CHOICES.resting_rounds if self.has_contents else 1
+        for _ in range(rounds):
             starts = {
                 k: self._settled_state(settled[k])
                 for k in chosen

@@ -33,19 +33,40 @@ from ..checks.doubts import containers_of, supports_of
 from .stable_poses import collision_points, stable_faces, turn_face_down
 from .symmetry import is_ball
 
-MAX_LEAN = np.radians(30)
-"""Largest turn onto a face [rad]; what leans more goes on leaning, as may be meant."""
-COLUMNS = 24
-"""Number of columns along each edge of an object; more find thinner supports."""
-COLUMNS_OF_BODY = 8
-"""Number of columns along each edge of what is above another body; more find contacts
-with round ones earlier."""
-EDGE_MARGIN = 1e-2
-"""Least distance of a centre of mass from the edge of what carries it [m]; a larger one
-keeps objects off supports that are hardly large enough."""
-MAX_EDGES = 3
-"""Number of edges from which an object is moved away (count); more are met above
-holes."""
+
+@dataclass(frozen=True, slots=True)
+class SettlingChoices:
+    """Choices of placements that are settled, varied in docs/evidence.md."""
+
+    max_lean: float = float(np.radians(30))
+    """Largest turn onto a face [rad]; what leans more goes on leaning, as may be meant.
+    """
+    columns: int = 24
+    """Number of columns along each edge of an object; more find thinner supports."""
+    columns_of_body: int = 8
+    """Number of columns along each edge of what is above another body; more find
+    contacts with round ones earlier."""
+    edge_margin: float = 1e-2
+    """Least distance of a centre of mass from the edge of what carries it [m]; a larger
+    one keeps objects off supports that are hardly large enough."""
+    max_edges: int = 3
+    """Number of edges from which an object is moved away (count); more are met above
+    holes."""
+    rest_seconds: float = 2.0
+    """Duration of the simulation after which contents are taken to be at rest [s]; a
+    longer one brings more rolling objects to rest, and takes longer."""
+    resting_rounds: int = 3
+    """Number of times that contents are brought to rest (count); more find more that
+    stay, and take longer."""
+    tries: int = 4
+    """Number of easier placements that are settled for each one that is wanted (count);
+    more find more towers that stand, and delay placements of which none does."""
+    max_iterations: int = 20
+    """Largest number of iterations from a settled placement [1]. What stands takes a
+    few; more find few others, and delay the search."""
+
+
+SETTLING_CHOICES = SettlingChoices()
 DIRECTIONS = np.stack(
     [f(2 * np.pi * np.arange(24) / 24) for f in (np.cos, np.sin)], axis=1
 )
@@ -97,10 +118,14 @@ def settled_state(
     stacks = [
         _LoadedObject(world, name, _with_load(name, supports)) for name in supports
     ]
-    standing = [s for s in stacks if s.lean <= MAX_LEAN and not is_ball(world, s.name)]
+    standing = [
+        s
+        for s in stacks
+        if s.lean <= SETTLING_CHOICES.max_lean and not is_ball(world, s.name)
+    ]
     for stack in standing:
         stack.stand_on_face()
-    for _ in range(MAX_EDGES):
+    for _ in range(SETTLING_CHOICES.max_edges):
         # What is below comes down first, and what is above moves first: with it, its
         # support carries another centre of mass.
         stacks.sort(key=lambda s: s.bottom)
@@ -222,12 +247,14 @@ class _LoadedObject:
         others = [i for i in solid if world.frames[i].name not in subtree]
         points, below = self._posed_points, posed_frames(world, others)
         low, high = points.min(0), points.max(0)
-        grids = [columns_of_box(low, high, COLUMNS)]
+        grids = [columns_of_box(low, high, SETTLING_CHOICES.columns)]
         # Walls may be thinner than the distances between these.
         for body in chain(*(zip(*body_boxes(*frame), strict=True) for frame in below)):
             first, last = np.maximum(low, body[0]), np.minimum(high, body[1])
             if (first < last)[:2].all():
-                grids.append(columns_of_box(first, last, COLUMNS_OF_BODY))
+                grids.append(
+                    columns_of_box(first, last, SETTLING_CHOICES.columns_of_body)
+                )
         places = np.concatenate(grids)
         spans = vertical_spans(posed_frames(world, parts), places)
         bottom, top = spans.bottom.min(1), spans.top.max(1)
@@ -248,5 +275,5 @@ class _LoadedObject:
             return np.zeros(2)
         reach = (arms @ DIRECTIONS.T).max(0)
         nearest = reach.argmin()
-        distance: float = min(reach[nearest] - EDGE_MARGIN, 0.0)
+        distance: float = min(reach[nearest] - SETTLING_CHOICES.edge_margin, 0.0)
         return distance * DIRECTIONS[nearest]
