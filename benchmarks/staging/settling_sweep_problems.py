@@ -24,11 +24,11 @@ def tower(seed: int, is_stable: bool) -> Problem:
     for name in names:
         shape = pw.Box(rng.uniform([0.06, 0.06, 0.03], [0.1, 0.1, 0.06]))
         C.add_frame(name, joint="free", pose=somewhere(rng), shape=shape)
-    wanted: list = [
+    constraints: list = [
         logic.OnTopOf(upper, lower)
         for lower, upper in zip(["floor", *names], names, strict=False)
     ]
-    return Problem(C, names, [*wanted, *[logic.Stable(names[-1])] * is_stable])
+    return Problem(C, names, [*constraints, *[logic.Stable(names[-1])] * is_stable])
 
 
 def scenes_that_settle() -> Iterator[Problem]:
