@@ -8,7 +8,6 @@ is not likely meant so.
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 
 import numpy as np
 from jaxtyping import Float
@@ -16,6 +15,7 @@ from jaxtyping import Float
 from posewise.robots.config import Config
 from posewise.robots.config.posed_frames import posed_frames
 from posewise.robots.contact.bounding_boxes import body_boxes
+from posewise.robots.contact.gjk_numpy import PosedFrame
 from posewise.robots.contact.verticals import (
     MAX_CARRIED_GAP,
     columns_of_box,
@@ -245,16 +245,20 @@ class _LoadedObject:
         solid = [i for i, f in enumerate(world.frames) if f.geometries]
         parts = [i for i in solid if world.frames[i].name in subtree]
         others = [i for i in solid if world.frames[i].name not in subtree]
-        points, below = self._posed_points, posed_frames(world, others)
+        points, below = self._posed_points, list[PosedFrame]()
         low, high = points.min(0), points.max(0)
         grids = [columns_of_box(low, high, SETTLING_CHOICES.columns)]
-        # Walls may be thinner than the distances between these.
-        for body in chain(*(zip(*body_boxes(*frame), strict=True) for frame in below)):
-            first, last = np.maximum(low, body[0]), np.minimum(high, body[1])
-            if (first < last)[:2].all():
-                grids.append(
-                    columns_of_box(first, last, SETTLING_CHOICES.columns_of_body)
-                )
+        for frame in posed_frames(world, others):
+            bodies = body_boxes(*frame)
+            first, last = np.maximum(low, bodies[0]), np.minimum(high, bodies[1])
+            is_near = (first < last)[:, :2].all(1) & (bodies[0][:, 2] < high[2])
+            if is_near.any():
+                below.append(frame)
+            # Walls may be thinner than the distances between columns of the object.
+            grids += [
+                columns_of_box(*box, SETTLING_CHOICES.columns_of_body)
+                for box in zip(first[is_near], last[is_near], strict=True)
+            ]
         places = np.concatenate(grids)
         spans = vertical_spans(posed_frames(world, parts), places)
         bottom, top = spans.bottom.min(1), spans.top.max(1)
