@@ -162,16 +162,31 @@ class PlacementSearch:
         chosen = [k for k, s in enumerate(solutions) if s.feasible]
         rounds = SETTLING_CHOICES.resting_rounds if self.has_contents else 1
         for _ in range(rounds):
-            starts = {
-                k: self._settled_state(settled[k])
+            before = settled
+            states = {
+                k: self._settled_state(before[k])
                 for k in chosen
                 if not passed_deadline()
             }
-            before = settled
+            starts = {k: q for k, q in states.items() if _is_moved(q, before[k])}
             settled = self._solve_from(before, starts)
+            if self.count:
+                for k in starts:
+                    if settled[k] is before[k]:
+                        settled = self._settle_singly(settled, k)
             # What was moved aside may stand on something else now, or on nothing.
             chosen = [k for k in starts if settled[k] is not before[k]]
         return settled
+
+    def _settle_singly(self, solutions: list[Solution], k: int) -> list[Solution]:
+        """Return solutions of which one has objects that can stand, but not all can."""
+        world = self.sampler.world.copy()
+        world.q = solutions[k].q
+        for name in sorted(self.supports, key=lambda x: float(world.pose(x)[2])):
+            q = settled_state(world, solutions[k].q, self.supports, [name])
+            if _is_moved(q, solutions[k]):
+                solutions = self._solve_from(solutions, {k: q})
+        return solutions
 
     def _settled_state(self, solution: Solution) -> Float[np.ndarray, " nq"]:
         """Return a state near a solution in which objects stand firmly.
@@ -182,7 +197,7 @@ class PlacementSearch:
         if self.has_contents:
             with suppress(ImportError, ConfigError):
                 return resting_state(world, solution.q, self.supports)
-        return settled_state(world, solution.q, self.supports)
+        return settled_state(world, solution.q, self.supports, self.supports)
 
     def _solve_from(
         self,
@@ -191,12 +206,7 @@ class PlacementSearch:
     ) -> list[Solution]:
         """Return solutions with better ones from some starts, each in its place."""
         settled = list(solutions)
-        moved = [
-            k
-            for k, start in starts.items()
-            if np.abs(start - solutions[k].q).max() > MIN_CHANGE
-        ]
-        for group in [[k] for k in moved] if self.count else [moved]:
+        for group in [[k] for k in starts] if self.count else [[*starts]]:
             if not group or passed_deadline():
                 break
             q = np.stack([starts[k][None] for k in group])
@@ -286,3 +296,8 @@ class PlacementSearch:
             if insertion.is_hopeless or not self._goes_on(solutions):
                 break
         return insertion.failure(self.settings.starts)
+
+
+def _is_moved(q: Float[np.ndarray, " nq"], solution: Solution) -> bool:
+    """Return whether a state is another one than that of a solution."""
+    return bool(np.abs(q - solution.q).max() > MIN_CHANGE)

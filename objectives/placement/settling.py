@@ -101,6 +101,7 @@ def settled_state(
     world: Config,
     q: Float[np.ndarray, " nq"],
     supports: Mapping[FrameName, FrameName],
+    names: Iterable[FrameName],
 ) -> Float[np.ndarray, " nq"]:
     """Return a state in which objects stand on faces, and their centres are supported.
 
@@ -112,12 +113,11 @@ def settled_state(
         world: in which the objects are on free joints; not changed.
         q: state in which each object is on or in its support.
         supports: the support of each object.
+        names: the objects that are settled, with what stands on them.
     """
     world = world.copy()
     world.q = q
-    stacks = [
-        _LoadedObject(world, name, _with_load(name, supports)) for name in supports
-    ]
+    stacks = [_LoadedObject(world, name, _with_load(name, supports)) for name in names]
     standing = [
         s
         for s in stacks

@@ -29,7 +29,7 @@ def world(**objects: tuple[pw.Box | pw.Cylinder, list[float], float]) -> pw.Conf
 
 def settled(C: pw.Config, supports: dict[str, str]) -> pw.Config:
     after = C.copy()
-    after.q = settled_state(C, C.q, supports)
+    after.q = settled_state(C, C.q, supports, supports)
     return after
 
 
