@@ -240,12 +240,14 @@ class Config(
         if not len(mesh.faces):
             raise ConfigError("write_mesh: no shape is seen; add frames with shapes.")
         try:
-            mesh.export(Path(path))
+            # Files are opened, and so emptied, before a format is refused.
+            mesh.submesh([[0]])[0].export(file_type=Path(path).suffix[1:].lower())
         except ValueError as error:
             raise ConfigError(
                 f"write_mesh: path is {str(path)!r}, expected a suffix such as .stl,"
                 " .ply, .obj or .glb."
             ) from error
+        mesh.export(Path(path))
 
 
 def _make_feature(
