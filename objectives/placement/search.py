@@ -5,7 +5,7 @@ other's way, insertion finds what hundreds of starts do not.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -81,8 +81,8 @@ class PlacementSearch:
     solved."""
     supports: Mapping[FrameName, FrameName]
     """Movables that constraints want in or on something, each with its support."""
-    has_contents: bool
-    """Whether some of these are wanted in something."""
+    contents: Collection[FrameName]
+    """Those of them that are wanted in something, and what they carry."""
     count_distinct: Callable[[Sequence[Solution]], int]
     """Counts the distinct ones of feasible solutions."""
     easier: ProblemSpec | None = None
@@ -167,7 +167,7 @@ class PlacementSearch:
         """Return solutions in which objects stand firmly, where that costs nothing."""
         settled = list(solutions)
         chosen = [k for k, s in enumerate(solutions) if s.feasible]
-        for _ in range(RESTING_ROUNDS if self.has_contents else 1):
+        for _ in range(RESTING_ROUNDS if self.contents else 1):
             starts = {
                 k: self._settled_state(settled[k])
                 for k in chosen
@@ -185,9 +185,11 @@ class PlacementSearch:
         Without MuJoCo, contents of containers do by rules of geometry, as all others.
         """
         world = self.sampler.world
-        if self.has_contents:
+        if self.contents:
             with suppress(ImportError, ConfigError):
-                return resting_state(world, solution.q, self.supports)
+                # The others would fall in a simulation where they lean.
+                others = settled_state(world, solution.q, self.supports, self.contents)
+                return resting_state(world, others, self.contents)
         return settled_state(world, solution.q, self.supports)
 
     def _solve_from(

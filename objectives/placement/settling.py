@@ -64,6 +64,16 @@ def supports_of_objects(
     return {obj: support for obj, support in pairs if obj in movable}
 
 
+def contents_of_objects(
+    constraints: Iterable[object],
+    world: Config,
+    supports: Mapping[FrameName, FrameName],
+) -> set[FrameName]:
+    """Return the objects that constraints want in something, and what they carry."""
+    pairs = (pair for c in constraints for pair in containers_of(c, world))
+    return {x for obj, _ in pairs if obj in supports for x in _with_load(obj, supports)}
+
+
 def cycle_of_supports(supports: Mapping[FrameName, FrameName]) -> Iterator[str]:
     """Yield a sentence if objects are to carry each other in a circle."""
     for first in supports:
@@ -80,6 +90,7 @@ def settled_state(
     world: Config,
     q: Float[np.ndarray, " nq"],
     supports: Mapping[FrameName, FrameName],
+    contents: Collection[FrameName] = (),
 ) -> Float[np.ndarray, " nq"]:
     """Return a state in which objects stand on faces, and their centres are supported.
 
@@ -91,11 +102,14 @@ def settled_state(
         world: in which the objects are on free joints; not changed.
         q: state in which each object is on or in its support.
         supports: the support of each object.
+        contents: objects that only move along with what carries them.
     """
     world = world.copy()
     world.q = q
     stacks = [
-        _LoadedObject(world, name, _with_load(name, supports)) for name in supports
+        _LoadedObject(world, name, _with_load(name, supports))
+        for name in supports
+        if name not in contents
     ]
     standing = [s for s in stacks if s.lean <= MAX_LEAN and not is_ball(world, s.name)]
     for stack in standing:
