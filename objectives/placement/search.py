@@ -82,7 +82,7 @@ class PlacementSearch:
     supports: Mapping[FrameName, FrameName]
     """Movables that constraints want in or on something, each with its support."""
     contents: Collection[FrameName]
-    """Those of them that are wanted in something, and what they carry."""
+    """Movables that constraints want in something, and what they carry."""
     count_distinct: Callable[[Sequence[Solution]], int]
     """Counts the distinct ones of feasible solutions."""
     easier: ProblemSpec | None = None
@@ -189,7 +189,9 @@ class PlacementSearch:
             with suppress(ImportError, ConfigError):
                 # The others would fall in a simulation where they lean.
                 others = settled_state(world, solution.q, self.supports, self.contents)
-                return resting_state(world, others, self.contents)
+                containers = {self.supports[x] for x in self.contents}
+                resting = self.supports.keys() & {*self.contents, *containers}
+                return resting_state(world, others, resting)
         return settled_state(world, solution.q, self.supports)
 
     def _solve_from(

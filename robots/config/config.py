@@ -234,6 +234,8 @@ class Config(
             ConfigError: for a world in which nothing is seen, another suffix, and a
                 mesh that cannot be read.
         """
+        from trimesh.exchange.export import export_mesh
+
         from ..visual.surface_meshes import world_mesh
 
         mesh = world_mesh(self)
@@ -241,7 +243,7 @@ class Config(
             raise ConfigError("write_mesh: no shape is seen; add frames with shapes.")
         try:
             # Files are opened, and so emptied, before a format is refused.
-            mesh.submesh([[0]])[0].export(file_type=Path(path).suffix[1:].lower())
+            export_mesh(mesh, None, Path(path).suffix[1:].lower())
         except ValueError as error:
             raise ConfigError(
                 f"write_mesh: path is {str(path)!r}, expected a suffix such as .stl,"

@@ -191,12 +191,12 @@ def test_what_is_on_something_stands_where_others_are_contents() -> None:
     asked = [logic.InsideOf("x", "box")]
     asked += [logic.OnTopOf("low", "table"), logic.OnTopOf("top", "low")]
     names, moves = ["x", "low", "top"], []
-    for found in pw.solve_placement(C, asked, names, starts=16, progress=False):
-        if found.feasible:
-            found.apply(C)
+    for placement in pw.solve_placement(C, asked, names, starts=16, progress=False):
+        if placement.feasible:
+            placement.apply(C)
             after = pw.Twin(C).simulate(1.0).world_at()
-            moved = [after.pose(n)[:3] - C.pose(n)[:3] for n in names]
-            moves.append(np.abs(moved).max(1))
+            shifts = [after.pose(n)[:3] - C.pose(n)[:3] for n in names]
+            moves.append(np.abs(shifts).max(1))
     stays = np.array(moves) < 5e-3
     assert stays[:, 0].all() and stays.all(1).mean() > 0.5
 
