@@ -188,10 +188,12 @@ def test_what_is_on_something_stands_where_others_are_contents() -> None:
     for k, (name, edge) in enumerate({"x": 0.06, "low": 0.06, "top": 0.04}.items()):
         pose = [k, 1, 1, 1, 0, 0, 0]
         C.add_frame(name, joint="free", pose=pose, shape=pw.Box([edge] * 3))
-    asked = [logic.InsideOf("x", "box")]
-    asked += [logic.OnTopOf("low", "table"), logic.OnTopOf("top", "low")]
+    predicates = [logic.InsideOf("x", "box")]
+    predicates += [logic.OnTopOf("low", "table"), logic.OnTopOf("top", "low")]
     names, moves = ["x", "low", "top"], []
-    for placement in pw.solve_placement(C, asked, names, starts=16, progress=False):
+    for placement in pw.solve_placement(
+        C, predicates, names, starts=16, progress=False
+    ):
         if placement.feasible:
             placement.apply(C)
             after = pw.Twin(C).simulate(1.0).world_at()
