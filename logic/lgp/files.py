@@ -1,6 +1,7 @@
 """Logic-geometric programs in files of rai: `.lgp`, which names rules in `.fol`."""
 
 import re
+from functools import partial
 from pathlib import Path
 
 from posewise.robots.config import Config
@@ -29,14 +30,14 @@ def read_program(C: Config, file: StrPath) -> LogicGeometricProgram:
         file: The file.
 
     Raises:
-        LoadError: For a missing file or entry.
+        LoadError: For a missing file or entry, and one that is not written so.
         ConfigError: For a rule without an action.
     """
     path = Path(file)
     text = re.sub(r"#.*", "", _text(path))
-    rules = path.parent / _entry(text, r"fol\s*:\s*<([^>]*)>", path)
-    names = re.search(r"coll\s*:\s*\[([^\]]*)\]", text)
-    words = names.group(1).replace(",", " ").split() if names else []
+    entry = partial(_entry, text, path)
+    rules = path.parent / entry("fol", r"<([^>]*)>")
+    words = entry("coll", r"\[([^\]]*)\]", "").replace(",", " ").split()
     if len(words) % 2:
         raise LoadError(
             f"{path}: 'coll' has {len(words)} names, expected two for each pair."
@@ -45,26 +46,33 @@ def read_program(C: Config, file: StrPath) -> LogicGeometricProgram:
         C,
         parse_rules(_text(rules), str(rules)),
         facts_of(C),
-        parse_facts(_entry(text, r'terminal\s*:\s*"([^"]*)"', path)),
+        parse_facts(entry("terminal", r'"([^"]*)"')),
         pairs=tuple(zip(words[::2], words[1::2], strict=True)),
-        collisions=bool(re.search(r"genericCollisions\s*:\s*true", text)),
+        collisions=entry("genericCollisions", r"(true|false)\b", "false") == "true",
     )
 
 
 def _text(file: Path) -> str:
     if not is_existing_file(file):
         raise LoadError(f"No file {str(file)!r}; give the path of a .lgp or .fol file.")
-    return file.read_text(encoding="utf-8")
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise LoadError(f"{file}: cannot be read as text: {error}.") from error
 
 
-def _entry(text: str, pattern: str, file: Path) -> str:
-    """Return what a file says for an entry.
+def _entry(
+    text: str, file: Path, key: str, form: str, default: str | None = None
+) -> str:
+    """Return what a file says for an entry, the default if it says none.
 
     Raises:
-        LoadError: If it has no such entry.
+        LoadError: For an entry that is written otherwise, or that must be there.
     """
-    match = re.search(pattern, text)
-    if match is None:
-        key = pattern.partition("\\")[0]
+    name = rf"(?<![\w.]){key}\b"
+    match = re.search(rf"{name}\s*:\s*{form}", text)
+    if match is not None:
+        return match.group(1)
+    if default is None or re.search(name, text):
         raise LoadError(f"{file}: there is no entry {key!r} as rai writes it.")
-    return match.group(1)
+    return default

@@ -110,15 +110,19 @@ def parse_rules(text: str, source: str = "rules") -> tuple[Rule, ...]:
 
 
 def parse_facts(text: str) -> tuple[Literal, ...]:
-    """Return the literals of a text, `(on a b) (busy c)!`."""
+    """Return the literals of a text, `(on a b) (busy c)!`.
+
+    Raises:
+        LoadError: for a fact without its last bracket.
+    """
     return _literals(_TOKEN.findall(text))
 
 
 def _parse_rule(tokens: list[str], source: str) -> Rule:
     """Return the rule that begins at the first token."""
-    name = tokens[1]
-    opened = tokens.index("{") + 1
+    name = " ".join(tokens[1:2])
     try:
+        opened = tokens.index("{") + 1
         first = tokens.index("{", opened)
         first_end = tokens.index("}", first)
         second = tokens.index("{", first_end)
@@ -143,6 +147,11 @@ def _literals(tokens: list[str]) -> tuple[Literal, ...]:
     literals, k = [], 0
     while "(" in tokens[k:]:
         start = tokens.index("(", k)
+        if ")" not in tokens[start:]:
+            fact = " ".join(tokens[start + 1 :])
+            raise LoadError(
+                f"The fact '({fact}' has no last bracket; write '({fact})'."
+            )
         k = tokens.index(")", start) + 1
         is_positive = tokens[k : k + 1] != ["!"]
         literals.append(Literal(tuple(tokens[start + 1 : k - 1]), is_positive))

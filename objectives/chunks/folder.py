@@ -190,10 +190,8 @@ def make_share(share: tuple[int, int] | None, folder: Path | None) -> tuple[int,
     # Python counts True as 1.
     if not is_pair or any(isinstance(i, bool | np.bool_) for i in share):
         raise ObjectiveError(f"share is {share!r}, expected {expected}.")
-    k, n = (
-        integer("share", i, expected, lambda i: i >= 1, ObjectiveError) for i in share
-    )
-    if k > n:
+    k, n = (integer("share", i, expected, error=ObjectiveError) for i in share)
+    if not 1 <= k <= n:
         raise ObjectiveError(f"share is {share!r}, expected {expected}.")
     if folder is None:
         raise ObjectiveError(

@@ -17,7 +17,7 @@ from posewise.robots.typing import FrameName, Frames
 from posewise.robots.validation import number
 from posewise.solvers.deadline import time_limit
 
-from ..checks.doubts import containers_of, doubts_of, impediments
+from ..checks.doubts import doubts_of, impediments
 from ..checks.precision import coarse_coordinates
 from ..checks.signs import doubtful_signs
 from ..komo import KOMO
@@ -55,7 +55,11 @@ from .room import lacks_of_room
 from .sampler import ImproveStarts, PlacementSampler
 from .sampling import PlacementHints, SamplingBox, default_region, with_ancestors
 from .search import PlacementSearch
-from .settling import cycle_of_supports, supports_of_objects
+from .settling import (
+    contents_of_objects,
+    cycle_of_supports,
+    supports_of_objects,
+)
 from .units import movables_in_millimetres
 
 PlacementConstraint: TypeAlias = SupportsObjectives | tuple[Feature, OT]
@@ -186,7 +190,7 @@ def solve_placement(
             sampler,
             count,
             supports,
-            any(x in names for c in constraints for x, _ in containers_of(c, world)),
+            contents_of_objects(constraints, world, supports),
             lambda feasible: len(distinct(feasible, ())),
             _easier_spec(world, constraints, solid, supports, sampler),
         ).run()

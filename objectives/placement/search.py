@@ -5,7 +5,7 @@ other's way, insertion finds what hundreds of starts do not.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -72,8 +72,8 @@ class PlacementSearch:
     solved."""
     supports: Mapping[FrameName, FrameName]
     """Movables that constraints want in or on something, each with its support."""
-    has_contents: bool
-    """Whether some of these are wanted in something."""
+    contents: Collection[FrameName]
+    """Movables that constraints want in something, and what they carry."""
     count_distinct: Callable[[Sequence[Solution]], int]
     """Counts the distinct ones of feasible solutions."""
     easier: ProblemSpec | None = None
@@ -160,7 +160,7 @@ class PlacementSearch:
         """Return solutions in which objects stand firmly, where that costs nothing."""
         settled = list(solutions)
         chosen = [k for k, s in enumerate(solutions) if s.feasible]
-        rounds = SETTLING_CHOICES.resting_rounds if self.has_contents else 1
+        rounds = SETTLING_CHOICES.resting_rounds if self.contents else 1
         for _ in range(rounds):
             before = settled
             states = {
@@ -194,9 +194,14 @@ class PlacementSearch:
         Without MuJoCo, contents of containers do by rules of geometry, as all others.
         """
         world = self.sampler.world
-        if self.has_contents:
+        if self.contents:
             with suppress(ImportError, ConfigError):
-                return resting_state(world, solution.q, self.supports)
+                # The others would fall in a simulation where they lean.
+                others = [x for x in self.supports if x not in self.contents]
+                q = settled_state(world, solution.q, self.supports, others)
+                containers = {self.supports[x] for x in self.contents}
+                resting = self.supports.keys() & {*self.contents, *containers}
+                return resting_state(world, q, resting)
         return settled_state(world, solution.q, self.supports, self.supports)
 
     def _solve_from(

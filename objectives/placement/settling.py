@@ -85,6 +85,16 @@ def supports_of_objects(
     return {obj: support for obj, support in pairs if obj in movable}
 
 
+def contents_of_objects(
+    constraints: Iterable[object],
+    world: Config,
+    supports: Mapping[FrameName, FrameName],
+) -> set[FrameName]:
+    """Return the objects that constraints want in something, and what they carry."""
+    pairs = (pair for c in constraints for pair in containers_of(c, world))
+    return {x for obj, _ in pairs if obj in supports for x in _with_load(obj, supports)}
+
+
 def cycle_of_supports(supports: Mapping[FrameName, FrameName]) -> Iterator[str]:
     """Yield a sentence if objects are to carry each other in a circle."""
     for first in supports:

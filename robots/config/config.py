@@ -234,18 +234,22 @@ class Config(
             ConfigError: for a world in which nothing is seen, another suffix, and a
                 mesh that cannot be read.
         """
+        from trimesh.exchange.export import export_mesh
+
         from ..visual.surface_meshes import world_mesh
 
         mesh = world_mesh(self)
         if not len(mesh.faces):
             raise ConfigError("write_mesh: no shape is seen; add frames with shapes.")
         try:
-            mesh.export(Path(path))
+            # Files are opened, and so emptied, before a format is refused.
+            export_mesh(mesh, None, Path(path).suffix[1:].lower())
         except ValueError as error:
             raise ConfigError(
                 f"write_mesh: path is {str(path)!r}, expected a suffix such as .stl,"
                 " .ply, .obj or .glb."
             ) from error
+        mesh.export(Path(path))
 
 
 def _make_feature(

@@ -155,18 +155,25 @@ class Simulator:
         """Time, coordinates, rates and targets; setting them ends motions of joints.
 
         Raises:
-            ConfigError: For a wrong number of coordinates, NaN or infinite ones, and
-                quaternions of length 0.
+            ConfigError: For what is no `SimulatorState`, a wrong number of coordinates,
+                NaN or infinite ones, and quaternions of length 0. The simulation stays
+                where it was.
         """
         return SimulatorState(self.time, self.q, self.rate, self.target)
 
     @state.setter
     def state(self, state: SimulatorState) -> None:
+        if not isinstance(state, SimulatorState):
+            raise ConfigError(
+                f"state is {type(state).__name__}, expected a SimulatorState, such as"
+                " one that was kept; dataclasses.replace changes a part of it."
+            )
+        time = number("time", state.time)
         q, rate = self._coordinates("q", state.q), self._numbers("rate", state.rate)
         self._target = self._coordinates("target", state.target, free=q)
         self._motions: dict[int, _JointMotion] = {}
         self._mujoco.mj_resetData(self._model, self._data)
-        self.time = state.time
+        self.time = time
         self._data.qpos[:] = self._map.to_qpos(q, self._model.nq)
         self._data.qvel[:] = self._velocity(q, rate)
         self._mujoco.mj_forward(self._model, self._data)
@@ -294,7 +301,7 @@ class Simulator:
         Raises:
             ConfigError: For an unknown joint.
         """
-        entry = int(self.C.joints.coordinates(joint)[0])
+        entry = int(self.C.joints.coordinates([joint])[0])
         if entry not in self._motions:
             return False
         distance = abs(self._target[entry] - self._motions[entry].position)
@@ -327,10 +334,15 @@ class Simulator:
         Raises:
             ConfigError: For another number of coordinates, NaN or infinite ones.
         """
-        numbers = float_array(label, array, f"{self.C.nq} numbers")
-        if numbers.shape != (self.C.nq,) or not np.isfinite(numbers).all():
+        expected = f"{self.C.nq} finite numbers, one for each joint coordinate"
+        numbers = float_array(label, array, expected)
+        if numbers.shape != (self.C.nq,):
             raise ConfigError(
-                f"{label} has shape {numbers.shape}, expected {self.C.nq} finite"
-                " numbers, one for each joint coordinate."
+                f"{label} has shape {numbers.shape}, expected {expected}."
+            )
+        if not np.isfinite(numbers).all():
+            entry = int(np.argmin(np.isfinite(numbers)))
+            raise ConfigError(
+                f"{label}[{entry}] is {numbers[entry]}, expected {expected}."
             )
         return numbers

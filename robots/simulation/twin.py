@@ -140,7 +140,7 @@ class Twin:
         qpos = self.qpos(q)
         batch, size = qpos.shape[:-1], self.model.nq
         start = np.tile(self._rest_state, (int(np.prod(batch)), 1))
-        start[:, 1 : 1 + size] = qpos.reshape(-1, size)
+        start[:, 1 : 1 + size] = qpos.reshape(len(start), size)
         states = self._rollout(start, steps, self._wrench_table(forces or {}, steps))
         path = np.concatenate([start[:, None], states], 1)[..., 1 : 1 + size]
         path = self._twin_model.coordinates.to_q(path)

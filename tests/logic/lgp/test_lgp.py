@@ -154,6 +154,8 @@ def test_a_tray_with_room_is_not_cleared():
     [
         ("nothing", "no DecisionRule"),
         ("DecisionRule a { X, { (p X) } }", "not written as"),
+        ("DecisionRule", "not written as"),
+        ("DecisionRule a { X, { (p X } { (p X) } }", "no last bracket"),
         ("DecisionRule a { X, Y, { (p X) } { (q X Y) } }", "names"),
     ],
 )
@@ -183,6 +185,7 @@ def test_a_program_is_read_from_files(tmp_path):
     for name, symbol in (("tray", "is_place"), ("red", "is_object")):
         C.add_frame(name, "tray" if name == "red" else "world")
         C.set_attributes(name, logical={symbol: True})
+    file.write_text("mycoll: [a, b, c]" + PROBLEM, encoding="utf-8")
     program = read_program(C, file)
     assert program.rules == parse_rules(RULES) and program.goal == GOAL
     assert set(program.facts) == {
@@ -201,10 +204,15 @@ def test_a_program_is_read_from_files(tmp_path):
         ("terminal", "goal", "no entry 'terminal'"),
         ("red hand,", "red", "'coll' has 3 names"),
         ("rules.fol", "rulez.fol", "No file .*rulez.fol"),
+        ("rules.fol", "text.bin", "text.bin.* cannot be read as text"),
+        ("tray]", "tray", "no entry 'coll'"),
+        ("true", "1", "no entry 'genericCollisions'"),
+        ("(on tray red)", "(on tray red", "no last bracket"),
     ],
 )
 def test_broken_files_are_told(tmp_path, old, new, message):
     (tmp_path / "rules.fol").write_text(RULES, encoding="utf-8")
+    (tmp_path / "text.bin").write_bytes(b"\xff\xfe")
     file = tmp_path / "task.lgp"
     file.write_text(PROBLEM.replace(old, new), encoding="utf-8")
     with pytest.raises(pw.LoadError, match=message):

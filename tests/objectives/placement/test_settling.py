@@ -128,7 +128,6 @@ def test_what_is_in_something_comes_down_onto_what_is_below(x) -> None:
     assert np.linalg.norm(after.pose("upper")[:2]) < 0.04
 
 
-@pytest.mark.long
 def open_box() -> list[tuple[pw.Box, list[float]]]:
     walls = [
         (pw.Box([0.02, 0.3, 0.2]), [sign * 0.14, 0, 0.1, 1, 0, 0, 0])
@@ -181,6 +180,30 @@ def test_contents_rest_on_each_other_and_on_walls(is_installed, monkeypatch) -> 
     assert best.feasible and all(p.holds(C) for p in inside)
 
 
+@pytest.mark.long
+def test_what_is_on_something_stands_where_others_are_contents() -> None:
+    """In a simulation alone it falls from where it leans, or is beyond an edge."""
+    C = world()
+    C.add_object("box", open_box(), pose=[0.5, 0, 0.02, 1, 0, 0, 0])
+    for k, (name, edge) in enumerate({"x": 0.06, "low": 0.06, "top": 0.04}.items()):
+        pose = [k, 1, 1, 1, 0, 0, 0]
+        C.add_frame(name, joint="free", pose=pose, shape=pw.Box([edge] * 3))
+    predicates = [logic.InsideOf("x", "box")]
+    predicates += [logic.OnTopOf("low", "table"), logic.OnTopOf("top", "low")]
+    names, moves = ["x", "low", "top"], []
+    for placement in pw.solve_placement(
+        C, predicates, names, starts=16, progress=False
+    ):
+        if placement.feasible:
+            placement.apply(C)
+            after = pw.Twin(C).simulate(1.0).world_at()
+            shifts = [after.pose(n)[:3] - C.pose(n)[:3] for n in names]
+            moves.append(np.abs(shifts).max(1))
+    stays = np.array(moves) < 5e-3
+    assert stays[:, 0].all() and stays.all(1).mean() > 0.5
+
+
+@pytest.mark.long
 def test_as_many_placements_as_wanted_are_left() -> None:
     C = world(x=(pw.Box([0.09, 0.09, 0.05]), [0, 0, 0.4], 0.0))
     wall = pw.Box([0.1, 0.004, 0.4])

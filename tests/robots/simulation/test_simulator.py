@@ -1,7 +1,7 @@
 """`Simulator` against mechanics, and what it refuses."""
 
 import builtins
-from dataclasses import replace
+from dataclasses import astuple, replace
 
 import numpy as np
 import pytest
@@ -185,12 +185,14 @@ def test_kinematic_simulations_move_joints_only():
     [
         (lambda S: S.step(0), "seconds is 0, expected a time > 0"),
         (lambda S: S.step(0.1, [1, 2]), "target has shape \\(2,\\), expected 1 finite"),
-        (lambda S: S.step(0.1, [np.nan]), "target has shape .* finite"),
-        (lambda S: S.step(0.1, rate=["fast"]), "rate is .* expected 1 numbers"),
+        (lambda S: S.step(0.1, [np.nan]), "target\\[0\\] is nan, expected 1 finite"),
+        (lambda S: S.step(0.1, rate=["fast"]), "rate is .* expected 1 finite numbers"),
         (lambda S: S.pose("card"), "did you mean 'cart'"),
         (lambda S: S.velocity("world"), "name a frame"),
         (lambda S: S.move_joint("card", 0, 1), "'card'"),
         (lambda S: S.joint_rests("card"), "'card'"),
+        (lambda S: S.joint_rests(3), "joint 3"),
+        (lambda S: setattr(S, "state", S.q), "state is ndarray, expected a Simulator"),
         (lambda S: S.move_joint("other", 0, 1), "mimics another joint"),
         (lambda S: S.move_joint("cart", 0, 0), "speed is 0, expected a speed > 0"),
         (lambda S: S.move_joint("cart", np.inf, 1), "position is inf"),
@@ -204,6 +206,16 @@ def test_mistakes_are_told(ask, message):
     C.add_frame("other", joint="transX", mimic="cart", mass=1.0)
     with pytest.raises(pw.PosewiseError, match=message):
         ask(pw.Simulator(C))
+
+
+def test_a_state_that_is_refused_changes_nothing():
+    S = pw.Simulator(slider())
+    S.step(0.1, [0.3])
+    before = S.state
+    with pytest.raises(pw.ConfigError, match="time is nan"):
+        S.state = replace(before, time=np.nan, q=[0.2], target=[0.2])
+    for now, then in zip(astuple(S.state), astuple(before), strict=True):
+        np.testing.assert_array_equal(now, then)
 
 
 def test_quaternions_have_a_length():

@@ -216,6 +216,12 @@ def pendulum() -> pw.Config:
     return C
 
 
+def test_a_world_without_joints_stays():
+    C = pw.Config()
+    C.add_frame("block", shape=pw.Box([0.1, 0.1, 0.1]), contact=1)
+    assert pw.Twin(C).simulate(0.01).q.shape == (6, 0)
+
+
 def test_joints_are_held_or_loose():
     C = pendulum()
     still = Twin(C).simulate(2.0)

@@ -35,3 +35,8 @@ def test_what_cannot_be_written_is_told(tmp_path):
         pw.Config().write_mesh(tmp_path / "world.ply")
     with pytest.raises(pw.ConfigError, match=r"foo.*expected a suffix such as \.stl"):
         scene().write_mesh(tmp_path / "world.foo")
+    # of points only; what is there stays
+    (tmp_path / "world.xyz").write_text("0 0 0")
+    with pytest.raises(pw.ConfigError, match=r"expected a suffix such as \.stl"):
+        scene().write_mesh(tmp_path / "world.xyz")
+    assert (tmp_path / "world.xyz").read_text() == "0 0 0"
