@@ -52,10 +52,10 @@ class SettlingChoices:
     max_edges: int = 3
     """Number of edges from which an object is moved away (count); more are met above
     holes."""
-    rest_seconds: float = 2.0
+    rest_seconds: float = 1.0
     """Duration of the simulation after which contents are taken to be at rest [s]; a
     longer one brings more rolling objects to rest, and takes longer."""
-    resting_rounds: int = 3
+    resting_rounds: int = 2
     """Number of times that contents are brought to rest (count); more find more that
     stay, and take longer."""
     tries: int = 4
