@@ -37,7 +37,9 @@ def size_doubts(predicate: InsideOf, C: Config) -> Iterator[str]:
     """Yield a sentence if a is larger than b, in which it is to be."""
     a, b = predicate.a, predicate.b
     objects = find_object(C, a, b), find_object(C, b, a)
-    size_a, size_b = (np.sort(np.ptp(bounding_box(o), axis=0)) for o in objects)
+    # along their own axes: one that lies about askew is no larger
+    boxes = (bounding_box(o, o.pose(o.frames[0])[0]) for o in objects)
+    size_a, size_b = (np.sort(np.ptp(box, axis=0)) for box in boxes)
     if np.isfinite([size_a, size_b]).all() and (size_a > size_b).all():
         yield (
             f"InsideOf({a}, {b}): {a!r} is larger than {b!r},"

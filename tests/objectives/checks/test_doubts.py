@@ -12,7 +12,11 @@ from posewise.logic.exact.footing import carried_shares_at
 from posewise.logic.exact.protrusion import protrusions_at
 from posewise.logic.predicates.footing import rests_on_little
 from posewise.logic.predicates.intrusion import overlaps_unseen, sticks_out
-from posewise.objectives.checks.doubts import doubts_of_rest, solution_doubts_of
+from posewise.objectives.checks.doubts import (
+    doubts_of,
+    doubts_of_rest,
+    solution_doubts_of,
+)
 from posewise.objectives.checks.floating import describe_floating
 from posewise.objectives.checks.path_doubts import overlap_doubts
 from posewise.objectives.problem.spec import mode_sequence
@@ -333,3 +337,14 @@ def test_without_a_simulator_objects_in_the_air_are_told(monkeypatch):
     assert "does not stay there: 'food' is in the air" in text and "230 mm" in text
     C.set_pose("food", at(z=-0.18))
     assert [*solution_doubts_of(INSIDE, C)] == []
+
+
+@pytest.mark.parametrize(("scale", "is_told"), [(1, False), (1.3, True)])
+def test_sizes_of_contents_are_those_along_their_own_axes(scale, is_told):
+    """What lies about askew has a larger box along the world's axes."""
+    C = pw.Config()
+    C.add_frame("crate", shape=pw.Box([0.38, 0.28, 0.12]))
+    plate, askew = pw.Box(scale * np.array([0.36, 0.26, 0.1])), [-0.1, 0.3, -0.9, 0.1]
+    turn = np.array(askew) / np.linalg.norm(askew)
+    C.add_frame("plate", joint="free", quaternion=turn, shape=plate)
+    assert any(doubts_of(logic.InsideOf("plate", "crate"), C)) == is_told
