@@ -230,6 +230,7 @@ def test_what_a_wall_hides_is_not_seen(name):
     assert statement.holds(C) == hidden == (statement.violation(C) <= 0)
 
 
+@pytest.mark.long
 def test_placements_hide_behind_walls():
     C = pw.Config()
     C.add_frame("shelf", shape=pw.Box([0.4, 0.5, 0.04]), pose=at(1.2, 0, -0.02))
