@@ -51,7 +51,7 @@ def check_reached(scene, q) -> None:
     assert (C.q >= C.limits[0] - 1e-6).all() and (C.q <= C.limits[1] + 1e-6).all()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*mesh.*:UserWarning")
 @pytest.mark.sampled("panda")
 @pytest.mark.parametrize(

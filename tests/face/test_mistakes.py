@@ -657,6 +657,7 @@ def test_what_is_no_mistake_costs_no_warning(name):
     RIGHT[name]()
 
 
+@pytest.mark.long
 def test_a_gaze_that_must_be_in_front_turns_round():
     assert looking(2.0).doubts == ()
     turned = looking(-2.0, [[-3.1], [3.1]], in_front=True)

@@ -40,7 +40,7 @@ def compared(komo: pw.KOMO, path: np.ndarray, atol: float) -> None:
     assert first == len(phi)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.sampled("1")
 @pytest.mark.parametrize("seed", range(3))
 def test_vectors(seed):

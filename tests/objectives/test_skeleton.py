@@ -46,6 +46,7 @@ def carriers(solution) -> list[str]:
     return names
 
 
+@pytest.mark.long
 def test_waypoints_of_a_handover():
     skeleton = handover()
     assert skeleton.phases == 3
@@ -105,6 +106,7 @@ def test_predicates_are_symbols_too():
     assert logic.NextTo("block", "shelf").holds(solution.world_at(1))
 
 
+@pytest.mark.long
 def test_a_free_object_falls():
     """Free fall by implicit Euler: steps of velocity g tau."""
     C = pw.Config()

@@ -75,6 +75,7 @@ CASES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.sampled
 @pytest.mark.parametrize("case", CASES)
 def test_distances_on_the_whole_path(write_problem, capsys, case):

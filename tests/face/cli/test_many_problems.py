@@ -72,6 +72,7 @@ def test_targets_in_the_file_and_beside_it(file, write_problem, tmp_path, capsys
         assert data["solved"] is True and np.shape(data["path"]) == (7, 1, 3)
 
 
+@pytest.mark.long
 def test_each_share_stores_its_own_problems(file, tmp_path, capsys):
     folder = tmp_path / "out"
     for k, done in ((3, CHUNKS[2:]), (1, [CHUNKS[0], CHUNKS[2]])):

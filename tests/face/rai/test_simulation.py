@@ -123,6 +123,7 @@ def test_a_state_is_set_again(tmp_path):
     np.testing.assert_allclose(C.getFrameState(), X, atol=1e-4)
 
 
+@pytest.mark.long
 def test_a_gripper_closes_and_lifts(tmp_path):
     C = gripper_arm(tmp_path)
     C.setJointState([0.0, 0.0])

@@ -122,6 +122,7 @@ def test_each_symbol_states_something(symbol):
     assert komo.T == 12
 
 
+@pytest.mark.long
 def test_collisions_lifts_and_the_way_to_a_waypoint():
     S = ry.Skeleton()
     S.add(

@@ -104,6 +104,7 @@ def test_what_was_placed_where_a_thing_still_stood_is_not_carried_off():
     )
 
 
+@pytest.mark.long
 def test_room_is_left_for_what_comes_next():
     """A cup is to be beside the tray, on a table with room for both at a side only."""
     C = room()
@@ -176,6 +177,7 @@ BETWEEN = """
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 2))]
 )

@@ -43,6 +43,7 @@ def resting(C: pw.Config) -> pw.KOMO:
     return komo
 
 
+@pytest.mark.long
 @pytest.mark.sampled
 @pytest.mark.parametrize(("degrees", "rests"), [(0, True), (24, True), (29, False)])
 def test_a_block_rests_where_friction_holds_it(degrees, rests):

@@ -135,6 +135,7 @@ def test_frames_of_headers(tmp_path, floating):
         load_problem(tmp_path, world_of(), request, floating)
 
 
+@pytest.mark.long
 @pytest.mark.sampled
 @pytest.mark.parametrize("on_path", [False, True])
 def test_solutions_of_a_report(tmp_path, on_path):

@@ -97,7 +97,7 @@ WITHIN = (
 )
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("added", "parts"),
     [
@@ -148,6 +148,7 @@ def test_an_interrupt_keeps_what_was_found(monkeypatch):
     assert "Interrupted after 2 of 4 starts" in placements[0].message
 
 
+@pytest.mark.long
 def test_ends_in_time():
     C, rows = shelf()
     place(C, rows)

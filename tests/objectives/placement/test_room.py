@@ -124,7 +124,7 @@ def test_sizes_in_millimetres_are_told_once(case):
     assert not any(repr(name) in text for name in unnamed for text in findings)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize(
     ("height", "says"),

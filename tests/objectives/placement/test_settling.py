@@ -180,7 +180,7 @@ def test_contents_rest_on_each_other_and_on_walls(is_installed, monkeypatch) -> 
     assert best.feasible and all(p.holds(C) for p in inside)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_what_is_on_something_stands_where_others_are_contents() -> None:
     """In a simulation alone it falls from where it leans, or is beyond an edge."""
     C = world()
@@ -203,7 +203,7 @@ def test_what_is_on_something_stands_where_others_are_contents() -> None:
     assert stays[:, 0].all() and stays.all(1).mean() > 0.5
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_as_many_placements_as_wanted_are_left() -> None:
     C = world(x=(pw.Box([0.09, 0.09, 0.05]), [0, 0, 0.4], 0.0))
     wall = pw.Box([0.1, 0.004, 0.4])
@@ -242,7 +242,7 @@ def test_towers_that_are_to_stand_are_found(count) -> None:
     assert not C.collisions(margin=-1e-3)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [pytest.param(None, marks=pytest.mark.slow), 1])
 def test_starts_are_solved_though_nothing_settled_stands(count) -> None:
     """Each object is on the next one, but both together are beyond the lowest edge."""

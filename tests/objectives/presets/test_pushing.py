@@ -41,6 +41,7 @@ def test_a_push_is_left_and_met_backwards_and_up(preset):
     assert sign * moved[2] >= 0.06 - 2e-3
 
 
+@pytest.mark.long
 def test_a_pull_is_from_above_and_level():
     C = world()
     komo = pw.KOMO(C, 2, 2, 1)

@@ -53,6 +53,7 @@ def problem_without_cost(komo: pw.KOMO):
     return replace(komo.spec, objectives=komo.spec.objectives[:-1])
 
 
+@pytest.mark.long
 def test_new_params_compile_nothing():
     komo, cost = problem(weights(0))
     first = solved(komo)

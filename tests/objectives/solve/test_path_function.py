@@ -281,6 +281,7 @@ def test_training_through_targets_out_of_reach(reach):
     assert loss[-1] < 0.3 * loss[0]
 
 
+@pytest.mark.slow
 def test_batches_and_derivatives_compile_no_further_solution():
     """Lanes of a batch, and the point of a derivative, are solved by known programs."""
     komo, tip = reaching(cost=0.31)

@@ -175,7 +175,7 @@ def stated(tolerance=0.12, reach=0.7, nearness=0.8) -> tuple[pw.KOMO, ...]:
     return komo, goals[0], touch, reaching, near, rows
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_numbers_of_predicates_are_those_of_other_problems_with_exact_gradients():
     komo, goal, touch, reaching, near, _ = stated()
     numbers = [("tolerance", touch), ("reach", reaching), ("nearness", near)]
