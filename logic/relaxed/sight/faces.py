@@ -27,6 +27,7 @@ from posewise.robots.world.frame import Frame
 
 from ...margins import STRICT_MARGIN
 from ...smooth_extrema import largest, smallest
+from ..parts import BOX_CORNERS
 from .rays import apply_inverse
 
 MAX_FACES = 32
@@ -104,7 +105,7 @@ def seen_faces(
 
 def _polytopes(bodies: BodyArrays) -> Iterator[Float[np.ndarray, "n 3"]]:
     """Yield the vertices of each body in its frame; none of one that is round."""
-    signs = np.stack(np.meshgrid(*[[-1.0, 1.0]] * 3), -1).reshape(-1, 3)
+    signs = 2 * BOX_CORNERS - 1
     for k, rank in enumerate(bodies.rank):
         vertices = np.zeros((0, 3))
         if rank == HULL_RANK:
