@@ -13,6 +13,8 @@ from .table_scenes import SCENES
 
 BLOCKS = 6
 """Number of blocks of a tower (count); more fall more often."""
+FLAT_OBJECTS = 8
+"""Number of objects on a small table (count); more lean on each other more often."""
 
 
 def tower(seed: int, is_stable: bool) -> Problem:
@@ -31,9 +33,23 @@ def tower(seed: int, is_stable: bool) -> Problem:
     return Problem(C, names, [*constraints, *[logic.Stable(names[-1])] * is_stable])
 
 
+def crowded_table(seed: int) -> Problem:
+    """Bars and discs that shall lie flat on a table with little room."""
+    rng = np.random.default_rng(seed)
+    C = pw.Config()
+    C.add_frame("table", position=[0, 0, -0.02], shape=pw.Box([0.4, 0.4, 0.04]))
+    names = [f"object{k}" for k in range(FLAT_OBJECTS)]
+    for k, name in enumerate(names):
+        shape = pw.Box([0.02, 0.2, 0.01]) if k % 2 else pw.Cylinder(0.02, 0.08)
+        C.add_frame(name, joint="free", pose=somewhere(rng), shape=shape)
+    constraints: list = [logic.OnTopOf(name, "table") for name in names]
+    return Problem(C, names, [*constraints, *map(logic.Upright, names)])
+
+
 def scenes_that_settle() -> Iterator[Problem]:
-    """Yield towers and moving boxes."""
+    """Yield towers, crowded tables and moving boxes."""
     for seed in range(3):
+        yield crowded_table(seed)
         yield tower(seed, is_stable=False)
         yield tower(seed, is_stable=True)
         yield SCENES["moving box with a lid"](seed)

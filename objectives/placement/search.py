@@ -45,7 +45,7 @@ smaller one solves again what stands already."""
 COST_TOLERANCE = 1e-6
 """Cost that an object may take to stand on a face rather than lean [1]; a larger one
 spoils what costs ask for."""
-INSERTIONS_PER_SOLUTION = 2
+INSERTIONS_PER_SOLUTION = 3
 """Number of insertions for each placement that is wanted. More find rarer placements,
 but take longer where there is none."""
 
@@ -140,10 +140,6 @@ class PlacementSearch:
         on_anything = dict.fromkeys(self.sampler.names, "")
         supports = {**on_anything, **self.supports}
         search = replace(self, spec=easier, supports=supports)
-        most = min(
-            SETTLING_CHOICES.max_iterations, int(self.settings.options.max_iterations)
-        )
-        options = replace(self.settings.options, max_iterations=most)
         for k in range(SETTLING_CHOICES.tries):
             settings = replace(self.settings, seed=self.settings.seed + k)
             placed: list[Solution] = []
@@ -152,7 +148,9 @@ class PlacementSearch:
             for solution in search._settle(placed):
                 if solution.feasible and self._goes_on(solutions):
                     start = solution.q[None, None]
-                    solutions += self._solve(start, len(solutions), options)
+                    solutions += self._solve(
+                        start, len(solutions), self._settling_options
+                    )
             if not self._goes_on(solutions):
                 break
 
@@ -160,41 +158,51 @@ class PlacementSearch:
         """Return solutions in which objects stand firmly, where that costs nothing."""
         settled = list(solutions)
         chosen = [k for k, s in enumerate(solutions) if s.feasible]
-        rounds = SETTLING_CHOICES.resting_rounds if self.contents else 1
-        for _ in range(rounds):
+        for _ in range(SETTLING_CHOICES.rounds):
             before = settled
-            states = {
-                k: self._settled_state(before[k])
-                for k in chosen
-                if not passed_deadline()
-            }
-            starts = {k: q for k, q in states.items() if _is_moved(q, before[k])}
-            settled = self._solve_from(before, starts)
-            if self.count:
-                for k in starts:
-                    if settled[k] is before[k]:
-                        settled = self._settle_singly(settled, k)
+            settled = self._settle_objects(before, chosen, [*self.supports])
             # What was moved aside may stand on something else now, or on nothing.
-            chosen = [k for k in starts if settled[k] is not before[k]]
+            chosen = [k for k in chosen if settled[k] is not before[k]]
         return settled
 
-    def _settle_singly(self, solutions: list[Solution], k: int) -> list[Solution]:
-        """Return solutions of which one has objects that can stand, but not all can."""
-        world = self.sampler.world.copy()
-        world.q = solutions[k].q
-        for name in sorted(self.supports, key=lambda x: float(world.pose(x)[2])):
-            q = settled_state(world, solutions[k].q, self.supports, [name])
-            if _is_moved(q, solutions[k]):
-                solutions = self._solve_from(solutions, {k: q})
-        return solutions
+    def _settle_objects(
+        self,
+        solutions: list[Solution],
+        chosen: Sequence[int],
+        names: Sequence[FrameName],
+    ) -> list[Solution]:
+        """Return solutions of which the chosen ones have some objects that stand.
 
-    def _settled_state(self, solution: Solution) -> Float[np.ndarray, " nq"]:
-        """Return a state near a solution in which objects stand firmly.
+        Where they cannot together, the lower half of them is settled first, then the
+        other, each in the same way: only what has no room to stand stays as it was.
+        """
+        states = {
+            k: self._settled_state(solutions[k], names)
+            for k in chosen
+            if not passed_deadline()
+        }
+        starts = {k: q for k, q in states.items() if _is_moved(q, solutions[k])}
+        settled = self._solve_from(solutions, starts)
+        if self.count and len(names) > 1:
+            world = self.sampler.world.copy()
+            for k in [k for k in starts if settled[k] is solutions[k]]:
+                world.q = solutions[k].q
+                ordered = sorted(names, key=lambda x: float(world.pose(x)[2]))
+                middle = len(names) // 2
+                for half in (ordered[:middle], ordered[middle:]):
+                    settled = self._settle_objects(settled, [k], half)
+        return settled
 
-        Without MuJoCo, contents of containers do by rules of geometry, as all others.
+    def _settled_state(
+        self, solution: Solution, names: Sequence[FrameName]
+    ) -> Float[np.ndarray, " nq"]:
+        """Return a state near a solution in which some objects stand firmly.
+
+        If these are all, contents of containers come to rest in a simulation; without
+        MuJoCo they do by rules of geometry, as all others.
         """
         world = self.sampler.world
-        if self.contents:
+        if self.contents and len(names) == len(self.supports):
             with suppress(ImportError, ConfigError):
                 # The others would fall in a simulation where they lean.
                 others = [x for x in self.supports if x not in self.contents]
@@ -202,7 +210,7 @@ class PlacementSearch:
                 containers = {self.supports[x] for x in self.contents}
                 resting = self.supports.keys() & {*self.contents, *containers}
                 return resting_state(world, q, resting)
-        return settled_state(world, solution.q, self.supports, self.supports)
+        return settled_state(world, solution.q, self.supports, names)
 
     def _solve_from(
         self,
@@ -218,7 +226,10 @@ class PlacementSearch:
             if not self.count:
                 # Another number of starts would be solved by another program.
                 q = np.resize(q, (self.settings.starts, *q.shape[1:]))
-            others = self._solve(q, 0, self.settings.options)
+            others = self._solve(q, 0, self._settling_options)
+            if self.count:
+                # Lanes from one start may end differently.
+                others.sort(key=lambda s: not s.feasible)
             for k, other in zip(group, others, strict=False):
                 old = solutions[k]
                 if other.feasible and other.sos <= old.sos + COST_TOLERANCE:
@@ -230,6 +241,15 @@ class PlacementSearch:
                     ):
                         settled = after
         return settled
+
+    @property
+    def _settling_options(self) -> Options:
+        """Options of solves from settled states; all starts are solved to their end."""
+        options = self.settings.options
+        if not self.count:
+            return options
+        most = min(SETTLING_CHOICES.max_iterations, int(options.max_iterations))
+        return replace(options, max_iterations=most)
 
     def _num_distinct(self, solutions: Sequence[Solution]) -> int:
         return self.count_distinct([s for s in solutions if s.feasible])

@@ -55,9 +55,9 @@ class SettlingChoices:
     rest_seconds: float = 1.0
     """Duration of the simulation after which contents are taken to be at rest [s]; a
     longer one brings more rolling objects to rest, and takes longer."""
-    resting_rounds: int = 2
-    """Number of times that contents are brought to rest (count); more find more that
-    stay, and take longer."""
+    rounds: int = 3
+    """Number of times that objects are settled (count); more find more that stay where
+    some had to be moved aside, and take longer."""
     tries: int = 4
     """Number of easier placements that are settled for each one that is wanted (count);
     more find more towers that stand, and delay placements of which none does."""

@@ -204,6 +204,29 @@ def test_what_is_on_something_stands_where_others_are_contents() -> None:
 
 
 @pytest.mark.slow
+def test_all_stand_though_some_have_to_be_moved_aside() -> None:
+    """On a crowded table what leans on others has no room at first to stand."""
+    C, names, rng = world(), [f"object{k}" for k in range(8)], np.random.default_rng(5)
+    for k, name in enumerate(names):
+        shape = pw.Box([0.02, 0.2, 0.01]) if k % 2 else pw.Cylinder(0.02, 0.08)
+        turn = rng.normal(size=4)
+        position = [*rng.uniform(-1, 1, 2), rng.uniform(0.1, 1)]
+        pose = [*position, *turn / np.linalg.norm(turn)]
+        C.add_frame(name, joint="free", pose=pose, shape=shape)
+    predicates = [
+        fact for x in names for fact in (logic.OnTopOf(x, "table"), logic.Upright(x))
+    ]
+    placement = pw.solve_placement(
+        C, predicates, names, starts=8, count=1, seed=5, progress=False
+    )[0]
+    assert placement.feasible
+    placement.apply(C)
+    after = pw.Twin(C).simulate(2.0).world_at()
+    shifts = [after.pose(n)[:3] - C.pose(n)[:3] for n in names]
+    assert np.linalg.norm(shifts, axis=1).max() < 0.01
+
+
+@pytest.mark.slow
 def test_as_many_placements_as_wanted_are_left() -> None:
     C = world(x=(pw.Box([0.09, 0.09, 0.05]), [0, 0, 0.4], 0.0))
     wall = pw.Box([0.1, 0.004, 0.4])
