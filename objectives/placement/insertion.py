@@ -10,13 +10,14 @@ Every step runs the program of the whole problem; see `PartialPlacement`.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from posewise.robots.errors import first_few
+from posewise.robots.typing import FrameName
 from posewise.solvers import Result
 from posewise.solvers.deadline import passed_deadline
 
@@ -46,6 +47,8 @@ class Insertion:
 
     scene: PartialPlacement
     """The movables, of which some are in and the others wait."""
+    supports: Mapping[FrameName, FrameName]
+    """Movables that constraints want in or on something, each with its support."""
     _failures: Counter[int] = field(default_factory=Counter)
     """Number of times that each object found no place."""
     _in_the_way: dict[int, tuple[int, ...]] = field(default_factory=dict)
@@ -179,7 +182,8 @@ class Insertion:
     def _next(self, placed: Bool[np.ndarray, " n"], count: int) -> list[int]:
         """Return the objects with most rows about them and those that are in.
 
-        So chains are put in one after the other. Equals take turns at random.
+        So chains are put in one after the other, what carries others before them.
+        Equals take turns at random.
 
         Args:
             placed: which objects are in.
@@ -188,12 +192,20 @@ class Insertion:
         placed, group = placed.copy(), list[int]()
         depends = self.scene.depends
         while len(group) < count and not placed.all():
-            waiting = self.scene.rng.permutation(np.flatnonzero(~placed))
+            waiting = self.scene.rng.permutation(self._ready(placed))
             is_last = depends[:, ~placed].sum(1) == 1
             rows = (depends[:, waiting] & is_last[:, None]).sum(0)
             group.append(int(waiting[np.argmax(rows)]))
             placed[group[-1]] = True
         return group
+
+    def _ready(self, placed: Bool[np.ndarray, " n"]) -> Int[np.ndarray, " k"]:
+        """Return the objects that wait for no support; all if they carry each other."""
+        names = self.scene.sampler.names
+        waiting = {x for x, is_in in zip(names, placed, strict=True) if not is_in}
+        ready = [self.supports.get(x) not in waiting for x in names]
+        is_ready = ~placed & np.array(ready)
+        return np.flatnonzero(is_ready if is_ready.any() else ~placed)
 
     def _candidates(
         self, x: Float[np.ndarray, "1 nq"], group: Sequence[int]

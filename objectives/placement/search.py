@@ -109,9 +109,7 @@ class PlacementSearch:
         """
         starts = self.sampler(self.settings.seed, self.settings.starts)
         if self._inserts and self.count and len(starts) > JOINT_STARTS:
-            most = min(JOINT_ITERATIONS, int(self.settings.options.max_iterations))
-            options = replace(self.settings.options, max_iterations=most)
-            joint = self._solve(starts[:JOINT_STARTS], 0, options)
+            joint = self._solve(starts[:JOINT_STARTS], 0, self._short(JOINT_ITERATIONS))
             # Those that were given up are solved to their end if all else fails.
             given_up = [s.start for s in joint if s.status is Status.ITERATION_LIMIT]
             solutions += joint
@@ -140,6 +138,7 @@ class PlacementSearch:
         on_anything = dict.fromkeys(self.sampler.names, "")
         supports = {**on_anything, **self.supports}
         search = replace(self, spec=easier, supports=supports)
+        options = self._short(SETTLING_CHOICES.iterations_of_try)
         for k in range(SETTLING_CHOICES.tries):
             settings = replace(self.settings, seed=self.settings.seed + k)
             placed: list[Solution] = []
@@ -148,9 +147,7 @@ class PlacementSearch:
             for solution in search._settle(placed):
                 if solution.feasible and self._goes_on(solutions):
                     start = solution.q[None, None]
-                    solutions += self._solve(
-                        start, len(solutions), self._settling_options
-                    )
+                    solutions += self._solve(start, len(solutions), options)
             if not self._goes_on(solutions):
                 break
 
@@ -158,9 +155,11 @@ class PlacementSearch:
         """Return solutions in which objects stand firmly, where that costs nothing."""
         settled = list(solutions)
         chosen = [k for k, s in enumerate(solutions) if s.feasible]
+        least = MIN_CHANGE
         for _ in range(SETTLING_CHOICES.rounds):
             before = settled
-            settled = self._settle_objects(before, chosen, [*self.supports])
+            settled = self._settle_objects(before, chosen, [*self.supports], least)
+            least = SETTLING_CHOICES.rest_shift
             # What was moved aside may stand on something else now, or on nothing.
             chosen = [k for k in chosen if settled[k] is not before[k]]
         return settled
@@ -170,18 +169,29 @@ class PlacementSearch:
         solutions: list[Solution],
         chosen: Sequence[int],
         names: Sequence[FrameName],
+        least_change: float,
     ) -> list[Solution]:
         """Return solutions of which the chosen ones have some objects that stand.
 
         Where they cannot together, the lower half of them is settled first, then the
         other, each in the same way: only what has no room to stand stays as it was.
+
+        Args:
+            solutions: all solutions.
+            chosen: indices of feasible ones.
+            names: the objects.
+            least_change: of a coordinate, with which a solution is solved again.
         """
         states = {
             k: self._settled_state(solutions[k], names)
             for k in chosen
             if not passed_deadline()
         }
-        starts = {k: q for k, q in states.items() if _is_moved(q, solutions[k])}
+        starts = {
+            k: q
+            for k, q in states.items()
+            if np.abs(q - solutions[k].q).max() > least_change
+        }
         settled = self._solve_from(solutions, starts)
         if self.count and len(names) > 1:
             world = self.sampler.world.copy()
@@ -190,7 +200,7 @@ class PlacementSearch:
                 ordered = sorted(names, key=lambda x: float(world.pose(x)[2]))
                 middle = len(names) // 2
                 for half in (ordered[:middle], ordered[middle:]):
-                    settled = self._settle_objects(settled, [k], half)
+                    settled = self._settle_objects(settled, [k], half, least_change)
         return settled
 
     def _settled_state(
@@ -198,11 +208,11 @@ class PlacementSearch:
     ) -> Float[np.ndarray, " nq"]:
         """Return a state near a solution in which some objects stand firmly.
 
-        If these are all, contents of containers come to rest in a simulation; without
-        MuJoCo they do by rules of geometry, as all others.
+        Without MuJoCo, contents of containers do by rules of geometry, as all others.
         """
         world = self.sampler.world
         if self.contents and len(names) == len(self.supports):
+            # Some of them alone would fall onto what is yet to settle.
             with suppress(ImportError, ConfigError):
                 # The others would fall in a simulation where they lean.
                 others = [x for x in self.supports if x not in self.contents]
@@ -223,13 +233,14 @@ class PlacementSearch:
             if not group or passed_deadline():
                 break
             q = np.stack([starts[k][None] for k in group])
-            if not self.count:
+            if self.count:
+                options = self._short(SETTLING_CHOICES.max_iterations)
+                # Lanes from one start may end differently.
+                others = sorted(self._solve(q, 0, options), key=lambda s: -s.feasible)
+            else:
                 # Another number of starts would be solved by another program.
                 q = np.resize(q, (self.settings.starts, *q.shape[1:]))
-            others = self._solve(q, 0, self._settling_options)
-            if self.count:
-                # Lanes from one start may end differently.
-                others.sort(key=lambda s: not s.feasible)
+                others = self._solve(q, 0, self.settings.options)
             for k, other in zip(group, others, strict=False):
                 old = solutions[k]
                 if other.feasible and other.sos <= old.sos + COST_TOLERANCE:
@@ -242,14 +253,10 @@ class PlacementSearch:
                         settled = after
         return settled
 
-    @property
-    def _settling_options(self) -> Options:
-        """Options of solves from settled states; all starts are solved to their end."""
+    def _short(self, count: int) -> Options:
+        """Return options of the solver with a number of iterations at most."""
         options = self.settings.options
-        if not self.count:
-            return options
-        most = min(SETTLING_CHOICES.max_iterations, int(options.max_iterations))
-        return replace(options, max_iterations=most)
+        return replace(options, max_iterations=min(count, int(options.max_iterations)))
 
     def _num_distinct(self, solutions: Sequence[Solution]) -> int:
         return self.count_distinct([s for s in solutions if s.feasible])
@@ -307,7 +314,7 @@ class PlacementSearch:
             1 if self.count else None,
             np.random.default_rng(self.settings.seed),
         )
-        insertion = Insertion(scene)
+        insertion = Insertion(scene, self.supports)
         for _ in range(INSERTIONS_PER_SOLUTION * (self.count or 1)):
             end = insertion.end()
             if end is not None:
@@ -321,8 +328,3 @@ class PlacementSearch:
             if insertion.is_hopeless or not self._goes_on(solutions):
                 break
         return insertion.failure(self.settings.starts)
-
-
-def _is_moved(q: Float[np.ndarray, " nq"], solution: Solution) -> bool:
-    """Return whether a state is another one than that of a solution."""
-    return bool(np.abs(q - solution.q).max() > MIN_CHANGE)

@@ -52,18 +52,25 @@ class SettlingChoices:
     max_edges: int = 3
     """Number of edges from which an object is moved away (count); more are met above
     holes."""
-    rest_seconds: float = 1.0
-    """Duration of the simulation after which contents are taken to be at rest [s]; a
-    longer one brings more rolling objects to rest, and takes longer."""
+    rest_seconds: float = 2.0
+    """Duration of the simulation in which contents come to rest [s]; a longer one
+    brings more rolling objects to rest, and takes longer."""
     rounds: int = 3
     """Number of times that objects are settled (count); more find more that stay where
     some had to be moved aside, and take longer."""
+    rest_shift: float = 2e-3
+    """Largest change of a coordinate, after the first time, with which objects are at
+    rest [m or 1]. Soft contacts creep, and solvers leave gaps of a millimetre, so that
+    a smaller one solves again what stays."""
     tries: int = 4
     """Number of easier placements that are settled for each one that is wanted (count);
     more find more towers that stand, and delay placements of which none does."""
+    iterations_of_try: int = 8
+    """Largest number of iterations from each of them [1]. What stands takes a few;
+    more find few others, and delay the next try."""
     max_iterations: int = 20
-    """Largest number of iterations from a settled placement [1]. What stands takes a
-    few; more find few others, and delay the search."""
+    """Largest number of iterations from a settled placement [1]; more find room for
+    more objects at once, and delay those that are settled in halves."""
 
 
 SETTLING_CHOICES = SettlingChoices()
@@ -139,9 +146,9 @@ def settled_state(
         # What is below comes down first, and what is above moves first: with it, its
         # support carries another centre of mass.
         stacks.sort(key=lambda s: s.bottom)
-        for stack in stacks:
-            stack.come_down()
-        if not any([s.leave_edge() for s in reversed(stacks) if s in standing]):
+        carried = [stack.come_down() for stack in stacks]
+        pairs = reversed([*zip(stacks, carried, strict=True)])
+        if not any([s.leave_edge(places) for s, places in pairs if s in standing]):
             break
     return world.q
 
@@ -186,11 +193,15 @@ class _LoadedObject:
         q[self.world.joints.coordinates([name])] = pose
         self.world.q = q
 
+    @cached_property
+    def _faces(self) -> Float[np.ndarray, "n 3"]:
+        """Normals of the object's stable faces in its frame."""
+        return stable_faces(self._points)[0]
+
     @property
     def _lowest_face(self) -> Float[np.ndarray, "3"]:
         """Normal in the world of the stable face that is turned down most; or zero."""
-        faces, _ = stable_faces(self._points)
-        normals = faces @ quat_to_matrix(self.world.pose(self.name)[3:]).T
+        normals = self._faces @ quat_to_matrix(self.world.pose(self.name)[3:]).T
         lowest: np.ndarray = min(normals, key=lambda n: n[2], default=np.zeros(3))
         return lowest
 
@@ -222,28 +233,46 @@ class _LoadedObject:
         """Height of the object's lowest point [m]."""
         return float(self._posed_points[:, 2].min())
 
-    def come_down(self) -> None:
-        """Move the stack vertically until the object is on what is below it, if any."""
-        _, bottom, middle, tops = self._columns()
-        with np.errstate(invalid="ignore"):
-            gaps = (bottom[:, None] - tops)[tops < middle[:, None]]
-        if np.isfinite(gaps).any():
-            self._shift(np.array([0.0, 0.0, -gaps.min()]))
+    def come_down(self) -> Float[np.ndarray, "n 2"]:
+        """Move the stack vertically until the object is on what is below it, if any.
 
-    def leave_edge(self) -> bool:
-        """Move the stack from an edge that its centre of mass is beyond; if it was."""
-        shift = self._shift_from_edge()
-        if not shift.any():
+        Returns:
+            Places where it is carried then [m].
+        """
+        places, bottom, middle, tops = self._columns()
+        with np.errstate(invalid="ignore"):
+            is_below = tops < middle[:, None]
+            heights = np.where(is_below, bottom[:, None] - tops, np.inf).min(1)
+        fall = heights.min(initial=np.inf)
+        if not np.isfinite(fall):
+            return np.zeros((0, 2))
+        self._shift(np.array([0.0, 0.0, -fall]))
+        return places[heights - fall <= MAX_CARRIED_GAP]
+
+    def leave_edge(self, places: Float[np.ndarray, "n 2"]) -> bool:
+        """Move the stack from an edge that its centre of mass is beyond; if it was.
+
+        It moves horizontally by the least distance.
+
+        Args:
+            places: where the object is carried [m].
+        """
+        if not len(places):
             return False
-        self._shift(np.append(shift, 0.0))
+        reach = ((places - self._centre(self.names)[:2]) @ DIRECTIONS.T).max(0)
+        nearest = reach.argmin()
+        distance = float(reach[nearest]) - SETTLING_CHOICES.edge_margin
+        if distance >= 0:
+            return False
+        self._shift(np.append(distance * DIRECTIONS[nearest], 0.0))
         return True
 
     def _shift(self, shift: Float[np.ndarray, "3"]) -> None:
         """Move the stack by a vector [m]."""
+        q = self.world.q.copy()
         for name in self.names:
-            pose = self.world.pose(name)
-            pose[:3] += shift
-            self._move(name, pose)
+            q[self.world.joints.coordinates([name])[:3]] += shift
+        self.world.q = q
 
     def _columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return columns through the object, and heights in each of them [m].
@@ -275,19 +304,3 @@ class _LoadedObject:
         with np.errstate(invalid="ignore"):
             middle = (bottom + top) / 2
         return places, bottom, middle, vertical_spans(below, places).top
-
-    def _shift_from_edge(self) -> Float[np.ndarray, "2"]:
-        """Return the shift by which the centre gets above what carries the object [m].
-
-        Zero: it is above it, or nothing carries the object.
-        """
-        places, bottom, _, top = self._columns()
-        with np.errstate(invalid="ignore"):
-            carried = (np.abs(bottom[:, None] - top) <= MAX_CARRIED_GAP).any(1)
-        arms = places[carried] - self._centre(self.names)[:2]
-        if not len(arms):
-            return np.zeros(2)
-        reach = (arms @ DIRECTIONS.T).max(0)
-        nearest = reach.argmin()
-        distance: float = min(reach[nearest] - SETTLING_CHOICES.edge_margin, 0.0)
-        return distance * DIRECTIONS[nearest]
