@@ -34,7 +34,7 @@ def tower(seed: int, is_stable: bool) -> Problem:
 
 
 def crowded_table(seed: int) -> Problem:
-    """Bars and discs that shall lie flat on a table with little room."""
+    """Bars and discs that are to lie flat on a table with little room."""
     rng = np.random.default_rng(seed)
     C = pw.Config()
     C.add_frame("table", position=[0, 0, -0.02], shape=pw.Box([0.4, 0.4, 0.04]))

@@ -341,7 +341,7 @@ def test_without_a_simulator_objects_in_the_air_are_told(monkeypatch):
 
 @pytest.mark.parametrize(("scale", "is_told"), [(1, False), (1.3, True)])
 def test_sizes_of_contents_are_those_along_their_own_axes(scale, is_told):
-    """What lies about askew has a larger box along the world's axes."""
+    """An object that lies about askew has a larger box along the world's axes."""
     C = pw.Config()
     C.add_frame("crate", shape=pw.Box([0.38, 0.28, 0.12]))
     plate, askew = pw.Box(scale * np.array([0.36, 0.26, 0.1])), [-0.1, 0.3, -0.9, 0.1]

@@ -291,10 +291,10 @@ def test_a_short_time_ends_with_placements_that_say_so(is_stable) -> None:
     C = world(a=(PLATE, [0, 0, 0.5], 0.5), b=(CUP, [0, 0.1, 0.5], 0.5))
     goals: list = [logic.OnTopOf("a", "table"), logic.OnTopOf("b", "a")]
     goals += [logic.Stable("b")] * is_stable
-    found = pw.solve_placement(
+    placements = pw.solve_placement(
         C, goals, ["a", "b"], starts=4, count=3, max_time=1e-3, progress=False
     )
-    assert found and all("Time limit" in p.message for p in found)
+    assert placements and all("Time limit" in p.message for p in placements)
 
 
 @pytest.mark.slow
