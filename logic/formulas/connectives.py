@@ -18,10 +18,11 @@ from .messages import Case, describe_cases, format_predicate
 from .predicate import FORMULAS_OF_OPERATORS, Predicate
 from .schedule import Plans, Schedule, plans_for_all, plans_for_any
 
-DISJUNCTION_ERROR = 1e-3
+DISJUNCTION_ERROR = 1e-4
 """Bound on how far a disjunction's smooth minimum is above the minimum [m, or 1].
 
-A larger value makes rows smoother and less complete.
+A larger value makes rows smoother and less complete: bodies overlap by it where one of
+several contacts holds, and a solver lets them overlap by 1 mm at most.
 """
 
 

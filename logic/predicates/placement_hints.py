@@ -136,15 +136,22 @@ def poses_wholly_inside(
 def region_on_top(
     predicate: OnTopOf, C: Config, name: FrameName
 ) -> Float[np.ndarray, "2 3"] | None:
-    """Return the box above the supports, or above the object without any."""
+    """Return the box above the supports, or above the object without any.
+
+    It is as wide as a floor, which may have no end.
+    """
     if name != predicate.a:
         return None
-    b, up = find_object(C, predicate.b, predicate.a), np.array([0.0, 0.0, 1.0])
+    a = find_object(C, predicate.a, predicate.b)
+    b = find_object(C, predicate.b, predicate.a)
+    height = np.ptp(bounding_box(a), axis=0)[2] * np.array([0.0, 0.0, 1.0])
     if regions := supports(b, predicate.semantics):
-        a = find_object(C, predicate.a, predicate.b)
-        height = np.ptp(bounding_box(a), axis=0)[2]
-        return regions_box(b, regions) + np.array([0.0, height])[:, None] * up
-    return region_around(C, name, predicate.b, 0.0, up)
+        return regions_box(b, regions) + np.stack([0 * height, height])
+    low, high = bounding_box(b)
+    if np.isinf(low[2]):
+        # A level floor without end.
+        low = np.array([*low[:2], high[2]])
+    return np.stack([low, high + height]) if np.isfinite(high[2]) else None
 
 
 @admits_poses.register(OnTopOf)

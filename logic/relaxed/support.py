@@ -71,14 +71,15 @@ def on_supports_term(
         tolerance: largest distance of a contact [m].
         bound: of the predicate [m].
     """
-    error = min(0.5 * tolerance, bound)
+    # Bodies overlap by the errors where a contact holds, which a solver forbids.
+    error = min(0.5 * tolerance, 0.5 * bound)
     alternatives = []
     for region in regions:
         above = Inequality(pair.feature(above_support_rows(pair, region)))
         rows = touching_support_rows(pair, region, tolerance, error)
         touching = Inequality(pair.feature(rows), scale=100.0, error=error)
         alternatives.append(Conjunction((above, touching)))
-    return Disjunction(tuple(alternatives), 0.5 * bound)
+    return Disjunction(tuple(alternatives), error)
 
 
 def above_support_rows(pair: ObjectPair, region: Region) -> PairRows:

@@ -47,10 +47,11 @@ def lacks_of_room(
         area = inner_area(world, support)
         if covered > (1 + AREA_ERROR) * area:
             yield (
-                f"{len(objects)} objects do not fit on {support!r} side by side: seen"
-                f" from above they cover {1e4 * covered:.0f} cm² at least, and within"
-                f" its edges there are {1e4 * area:.0f} cm². More starts hardly help:"
-                f" take fewer or smaller objects, or a larger {support!r}."
+                f"{len(objects)} objects do not fit within the edges of {support!r}"
+                f" side by side: seen from above they cover {1e4 * covered:.0f} cm² at"
+                f" least, and there are {1e4 * area:.0f} cm². Unless some may stand out"
+                " beyond an edge, more starts do not help: take fewer or smaller"
+                f" objects, or a larger {support!r}."
             )
 
 

@@ -17,7 +17,7 @@ from posewise.compilation.compile_time import total_compile_seconds
 from posewise.robots.errors import ConfigError
 from posewise.robots.typing import FrameName
 from posewise.solvers import Options, Result, Status
-from posewise.solvers.deadline import passed_deadline
+from posewise.solvers.deadline import check_deadline, passed_deadline
 
 from ..problem.spec import ProblemSpec
 from ..solution.solution import Solution
@@ -26,7 +26,7 @@ from ..solve.multistart import make_solutions, solve_starts
 from ..solve.problem_batch import make_problem_batch
 from ..solve.settings import SolveSettings
 from ..solve.solutions import with_compile_seconds
-from ..solve.stops import mark_stopped, stop_sentence
+from ..solve.stops import mark_stopped, pass_on_stop, stop_sentence
 from .insertion import Insertion
 from .partial_placement import PartialPlacement
 from .resting import resting_state
@@ -89,16 +89,21 @@ class PlacementSearch:
             if not self.count or self._goes_on(solutions):
                 failure = self._search(solutions)
             if self.supports:
-                solutions = self._settle(solutions)
+                self._settle(solutions)
         except KeyboardInterrupt:
-            if not solutions:
+            if not (solutions or passed_deadline()):
                 raise
             solutions = self._stopped(solutions)
-        if any(s.feasible for s in solutions):
-            failure = ""
-        elif passed_deadline() and not any(s.status.is_stopped for s in solutions):
+        if not solutions:
+            # The time was over before the first solve.
+            starts = self.sampler(self.settings.seed, self.settings.starts)
+            solutions = self._solve(starts[:JOINT_STARTS], 0, self.settings.options)
+        is_marked = any(s.stopped for s in solutions)
+        if passed_deadline() and not (self._are_enough(solutions) or is_marked):
             # Between two solves.
             solutions, failure = self._stopped(solutions), ""
+        if any(s.feasible for s in solutions):
+            failure = ""
         return Found(with_compile_seconds(solutions, began), failure)
 
     def _search(self, solutions: list[Solution]) -> str:
@@ -144,25 +149,29 @@ class PlacementSearch:
             placed: list[Solution] = []
             search = replace(search, settings=settings)
             search._search(placed)
-            for solution in search._settle(placed):
+            pass_on_stop(placed)
+            search._settle(placed)
+            for solution in placed:
                 if solution.feasible and self._goes_on(solutions):
                     start = solution.q[None, None]
                     solutions += self._solve(start, len(solutions), options)
             if not self._goes_on(solutions):
                 break
 
-    def _settle(self, solutions: Sequence[Solution]) -> list[Solution]:
-        """Return solutions in which objects stand firmly, where that costs nothing."""
-        settled = list(solutions)
+    def _settle(self, solutions: list[Solution]) -> None:
+        """Replace solutions by ones in which objects stand, where that costs nothing.
+
+        Raises:
+            KeyboardInterrupt: for an interrupt or a deadline; what is settled stays.
+        """
         chosen = [k for k, s in enumerate(solutions) if s.feasible]
         least = MIN_CHANGE
         for _ in range(SETTLING_CHOICES.rounds):
-            before = settled
-            settled = self._settle_objects(before, chosen, [*self.supports], least)
+            before = [*solutions]
+            self._settle_objects(solutions, chosen, [*self.supports], least)
             least = SETTLING_CHOICES.rest_shift
             # What was moved aside may stand on something else now, or on nothing.
-            chosen = [k for k in chosen if settled[k] is not before[k]]
-        return settled
+            chosen = [k for k in chosen if solutions[k] is not before[k]]
 
     def _settle_objects(
         self,
@@ -170,8 +179,8 @@ class PlacementSearch:
         chosen: Sequence[int],
         names: Sequence[FrameName],
         least_change: float,
-    ) -> list[Solution]:
-        """Return solutions of which the chosen ones have some objects that stand.
+    ) -> None:
+        """Replace the chosen solutions by ones in which some objects stand.
 
         Where they cannot together, the lower half of them is settled first, then the
         other, each in the same way: only what has no room to stand stays as it was.
@@ -182,6 +191,7 @@ class PlacementSearch:
             names: the objects.
             least_change: of a coordinate, with which a solution is solved again.
         """
+        before = [*solutions]
         states = {
             k: self._settled_state(solutions[k], names)
             for k in chosen
@@ -192,16 +202,15 @@ class PlacementSearch:
             for k, q in states.items()
             if np.abs(q - solutions[k].q).max() > least_change
         }
-        settled = self._solve_from(solutions, starts)
+        self._solve_from(solutions, starts)
         if self.count and len(names) > 1:
             world = self.sampler.world.copy()
-            for k in [k for k in starts if settled[k] is solutions[k]]:
+            for k in [k for k in starts if solutions[k] is before[k]]:
                 world.q = solutions[k].q
                 ordered = sorted(names, key=lambda x: float(world.pose(x)[2]))
                 middle = len(names) // 2
                 for half in (ordered[:middle], ordered[middle:]):
-                    settled = self._settle_objects(settled, [k], half, least_change)
-        return settled
+                    self._settle_objects(solutions, [k], half, least_change)
 
     def _settled_state(
         self, solution: Solution, names: Sequence[FrameName]
@@ -224,13 +233,17 @@ class PlacementSearch:
 
     def _solve_from(
         self,
-        solutions: Sequence[Solution],
+        solutions: list[Solution],
         starts: Mapping[int, Float[np.ndarray, " nq"]],
-    ) -> list[Solution]:
-        """Return solutions with better ones from some starts, each in its place."""
-        settled = list(solutions)
+    ) -> None:
+        """Replace solutions by better ones from some starts.
+
+        Raises:
+            KeyboardInterrupt: for an interrupt or a deadline.
+        """
         for group in [[k] for k in starts] if self.count else [[*starts]]:
-            if not group or passed_deadline():
+            check_deadline()
+            if not group:
                 break
             q = np.stack([starts[k][None] for k in group])
             if self.count:
@@ -244,14 +257,14 @@ class PlacementSearch:
             for k, other in zip(group, others, strict=False):
                 old = solutions[k]
                 if other.feasible and other.sos <= old.sos + COST_TOLERANCE:
-                    after = [*settled]
+                    after = [*solutions]
                     after[k] = replace(other, start=old.start)
                     # Several above each other come down to the same place.
                     if self._num_distinct(after) >= min(
-                        self._num_distinct(settled), self.count or 0
+                        self._num_distinct(solutions), self.count or 0
                     ):
-                        settled = after
-        return settled
+                        solutions[k] = after[k]
+            pass_on_stop(others)
 
     def _short(self, count: int) -> Options:
         """Return options of the solver with a number of iterations at most."""
@@ -277,7 +290,10 @@ class PlacementSearch:
         """Return whether there are fewer solutions than wanted, and time for more."""
         if any(s.status.is_stopped for s in solutions) or passed_deadline():
             return False
-        return self._num_distinct(solutions) < (self.count or 1)
+        return not self._are_enough(solutions)
+
+    def _are_enough(self, solutions: Sequence[Solution]) -> bool:
+        return self._num_distinct(solutions) >= (self.count or 1)
 
     def _solve(
         self, starts: Float[np.ndarray, "n 1 nq"], number: int, options: Options

@@ -1,6 +1,7 @@
 """Connectives and quantifiers: truth, normal forms, how they read, bad input."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
@@ -288,6 +289,20 @@ def test_a_cross_passes_for_pairs():
         " should); e.g. none of these: m0 and b0: Slider 0 is 0. m1 and b0: Slider 3 is"
         " 0. m2 and b0: Slider 6 is 0."
     )
+
+
+@pytest.mark.parametrize("formula", [Or, partial(AtLeast, 1)])
+def test_one_of_several_contacts_needs_hardly_any_overlap(formula):
+    """Less than the 1 mm by which a solver lets bodies overlap."""
+    scene = pw.Config()
+    names = ["low", "high"]
+    for k, name in enumerate(names):
+        scene.add_frame(name, position=[k, 0, 0.1 * k], shape=pw.Box([0.4, 0.4, 0.04]))
+    scene.add_frame("item", joint="free", shape=pw.Box([0.1, 0.1, 0.1]))
+    on_one = formula(*(logic.OnTopOf("item", name) for name in names))
+    for k in range(len(names)):
+        scene.set_pose("item", [k, 0, 0.1 * k + 0.07 - 3e-4, 1, 0, 0, 0])
+        assert on_one.violation(scene) < 0
 
 
 def test_quantifiers_nest_and_explain():

@@ -8,6 +8,7 @@ import pytest
 import posewise as pw
 from posewise import logic
 from posewise.objectives.placement.arrangement import arranged_starts
+from posewise.objectives.placement.hints import start_region
 from posewise.objectives.placement.movables import free_movables
 from posewise.objectives.placement.problem import _hints
 from posewise.objectives.placement.sampling import default_region
@@ -202,3 +203,13 @@ def test_a_tower_that_stands():
     on = [logic.OnTopOf(a, b) for a, b in zip(names, ["table", *names], strict=False)]
     predicates = [*on, logic.Stable(names[-1])]
     assert_placed(C, names, predicates, starts=16)
+
+
+@pytest.mark.parametrize(("tilt", "above"), [(0.0, [0.2, 0.3]), (0.1, None)])
+def test_objects_on_a_floor_without_end_are_above_it(tilt, above) -> None:
+    C = pw.Config()
+    turn = [np.cos(tilt / 2), np.sin(tilt / 2), 0, 0]
+    C.add_frame("floor", pose=[0, 0, 0.2, *turn], shape=pw.Plane())
+    C.add_frame("x", joint="free", shape=pw.Box([0.3, 0.2, 0.1]))
+    box = start_region(logic.OnTopOf("x", "floor"), C, "x")
+    assert box is None if above is None else [*box[:, 2]] == pytest.approx(above)

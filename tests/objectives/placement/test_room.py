@@ -92,7 +92,7 @@ def test_lacks_of_room_are_certain(case):
 def test_a_placement_without_room_says_so():
     C, names = tray(2, 0.08), boxes(2)
     placement = pw.solve_placement(C, on_tray(2, logic.InsideOf), names, starts=2)[0]
-    says = "2 objects do not fit on 'tray' side by side: .* 200 cm².* 178 cm²"
+    says = "2 objects do not fit within the edges of 'tray'.* 200 cm².* 178 cm²"
     for text in (placement.message, placement.report()):
         assert re.search(says, text), text
     assert "Use more starts" not in placement.message

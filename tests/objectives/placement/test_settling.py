@@ -8,6 +8,7 @@ import pytest
 
 import posewise as pw
 from posewise import FS, OT, logic
+from posewise.objectives.placement import search
 from posewise.objectives.placement.resting import resting_state
 from posewise.objectives.placement.settling import cycle_of_supports, settled_state
 
@@ -282,6 +283,38 @@ def test_starts_are_solved_though_nothing_settled_stands(count) -> None:
     )  # fmt: skip
     assert not placements[0].feasible
     assert {p.solution.start for p in placements} >= {0, 1, 2}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_stable", [False, True])
+def test_a_short_time_ends_with_placements_that_say_so(is_stable) -> None:
+    C = world(a=(PLATE, [0, 0, 0.5], 0.5), b=(CUP, [0, 0.1, 0.5], 0.5))
+    goals: list = [logic.OnTopOf("a", "table"), logic.OnTopOf("b", "a")]
+    goals += [logic.Stable("b")] * is_stable
+    placements = pw.solve_placement(
+        C, goals, ["a", "b"], starts=4, count=3, max_time=1e-3, progress=False
+    )
+    assert placements and all("Time limit" in p.message for p in placements)
+
+
+@pytest.mark.slow
+def test_what_has_been_settled_stays_when_the_rest_is_interrupted(monkeypatch) -> None:
+    calls = []
+
+    def interrupted(*args):
+        calls.append(args)
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+        return settled_state(*args)
+
+    monkeypatch.setattr(search, "settled_state", interrupted)
+    C = world(x=(CUP, [0, 0, 0.3], 0.2))
+    best, *_ = pw.solve_placement(
+        C, [logic.OnTopOf("x", "table")], ["x"], starts={"x": C.q[None]}, count=1,
+        progress=False,
+    )  # fmt: skip
+    assert best.solution.stopped and len(calls) == 2
+    np.testing.assert_allclose(best.poses["x"][2], 0.05, atol=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -228,6 +228,20 @@ def test_places_that_are_admitted_are_those_that_hold(statement):
     assert admits_poses(statement, C, "bare", where).all()
 
 
+def test_contacts_with_one_of_two_supports_need_hardly_any_overlap():
+    """No more than a solver lets bodies overlap, whichever step it is."""
+    C = pw.Config()
+    middles, step = (at(), at(x=0.3, z=0.2)), pw.Box([0.3, 0.2, 0.02])
+    C.add_object("stairs", [(step, middle) for middle in middles])
+    for name, (x, _, z, *_) in zip(("lower", "upper"), middles, strict=True):
+        top = at(x=x, z=z + 0.01)
+        C.annotations.add_region("stairs", name, "support", size=[0.3, 0.2], pose=top)
+    C.add_object("item", [(pw.Box([0.1, 0.08, 0.06]), None)], joint="free")
+    for x, _, z, *_ in middles:
+        C.set_pose("item", at(x=x, z=z + 0.04 - 1e-4))
+        assert logic.OnTopOf("item", "stairs").violation(C) < 0
+
+
 def test_supports_of_parts_that_move_are_not_used():
     """A drawer's bottom is certain only while the drawer stands still."""
     C = pw.Config()
