@@ -109,9 +109,17 @@ def require_shapes(group: FrameGroup) -> FrameGroup:
     """
     frames = group.collision_frames
     if not frames and not any(group.C.frames[i].geometries for i in group.frames):
+        C = group.C
+        shaped = [x for x in C.subtree(group.name) if C.frame(x).geometries]
+        among = (
+            f" Frames that are attached to it, such as {shaped[0]!r}, are objects of"
+            " their own: C.add_object makes one object of several shapes."
+            if shaped
+            else ""
+        )
         raise ConfigError(
             f"{group.name!r} has no shape; give it one, e.g."
-            f" C.set_shape({group.name!r}, Box([.1, .1, .1]))."
+            f" C.set_shape({group.name!r}, Box([.1, .1, .1])).{among}"
         )
     return group
 

@@ -400,3 +400,12 @@ def test_a_convex_container_has_no_hollow(shape):
     C.add_object("pail", [solid if shape == "mesh" else shape])
     C.add_object("ball", [pw.Sphere(0.02)], joint="free")
     assert not logic.InsideOf("ball", "pail").holds(C)
+
+
+def test_shapes_of_attached_frames_are_no_shapes_of_an_object():
+    C = pw.Config()
+    C.add_frame("table", shape=pw.Box([1, 1, 0.1]))
+    C.add_frame("rack", position=[0, 0, 1])
+    C.add_frame("rail", "rack", shape=pw.Box([0.1, 0.1, 0.1]))
+    with pytest.raises(pw.ConfigError, match="'rack' has no shape.*'rail'.*add_object"):
+        logic.OnTopOf("rack", "table").holds(C)
