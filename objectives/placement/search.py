@@ -241,10 +241,10 @@ class PlacementSearch:
         Raises:
             KeyboardInterrupt: for an interrupt or a deadline.
         """
-        for group in [[k] for k in starts] if self.count else [[*starts]]:
+        size, numbers = 1 if self.count else self.settings.starts, [*starts]
+        for first in range(0, len(numbers), size):
             check_deadline()
-            if not group:
-                break
+            group = numbers[first : first + size]
             q = np.stack([starts[k][None] for k in group])
             if self.count:
                 options = self._short(SETTLING_CHOICES.max_iterations)

@@ -38,9 +38,6 @@ from .symmetry import is_ball
 class SettlingChoices:
     """Choices of placements that are settled, varied in docs/evidence.md."""
 
-    max_lean: float = float(np.radians(30))
-    """Largest turn onto a face [rad]; what leans more goes on leaning, as may be meant.
-    """
     columns: int = 24
     """Number of columns along each edge of an object; more find thinner supports."""
     columns_of_body: int = 8
@@ -123,8 +120,9 @@ def settled_state(
     """Return a state in which objects stand on faces, and their centres are supported.
 
     Each is turned about its centre by the least angle, lowered to what is below it, and
-    moved horizontally by the least distance, with all that stands on it. What leans and
-    what is round are lowered only. What it may overlap then is for the solver to tell.
+    moved horizontally by the least distance, with all that stands on it. Balls are
+    lowered only. What it may overlap then, and whether an object is to lean, is for the
+    solver to tell.
 
     Args:
         world: in which the objects are on free joints; not changed.
@@ -135,11 +133,7 @@ def settled_state(
     world = world.copy()
     world.q = q
     stacks = [_LoadedObject(world, name, _with_load(name, supports)) for name in names]
-    standing = [
-        s
-        for s in stacks
-        if s.lean <= SETTLING_CHOICES.max_lean and not is_ball(world, s.name)
-    ]
+    standing = [s for s in stacks if not is_ball(world, s.name)]
     for stack in standing:
         stack.stand_on_face()
     for _ in range(SETTLING_CHOICES.max_edges):
@@ -204,11 +198,6 @@ class _LoadedObject:
         normals = self._faces @ quat_to_matrix(self.world.pose(self.name)[3:]).T
         lowest: np.ndarray = min(normals, key=lambda n: n[2], default=np.zeros(3))
         return lowest
-
-    @property
-    def lean(self) -> float:
-        """Angle by which the object would turn onto its nearest face [rad]."""
-        return float(np.arccos(np.clip(-self._lowest_face[2], -1, 1)))
 
     def stand_on_face(self) -> None:
         """Turn the object onto its nearest stable face, its lowest point as high."""

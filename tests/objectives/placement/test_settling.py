@@ -57,17 +57,9 @@ def test_tilted_objects_are_turned_onto_their_faces(shape, height) -> None:
     np.testing.assert_allclose(after.pose("x")[:2], [0.05, -0.03], atol=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("shape", "tilt", "height"),
-    [
-        (CUP, 0.6, 0.05 * np.cos(0.6) + 0.04 * np.sin(0.6)),
-        (pw.Sphere(0.05), 0.0, 0.05),
-    ],
-)
-def test_what_leans_much_or_is_round_only_comes_down(shape, tilt, height) -> None:
-    C = world(x=(shape, [0, 0, 0.3], tilt))
-    down = [0, 0, height, *C.pose("x")[3:]]
-    # The rim of a cup may be between two columns.
+def test_balls_only_come_down() -> None:
+    C = world(x=(pw.Sphere(0.05), [0, 0, 0.3], 0.6))
+    down = [0, 0, 0.05, *C.pose("x")[3:]]
     np.testing.assert_allclose(settled(C, {"x": "table"}).q, down, atol=2e-3)
 
 
