@@ -112,8 +112,8 @@ def require_shapes(group: FrameGroup) -> FrameGroup:
         C = group.C
         shaped = [x for x in C.subtree(group.name) if C.frame(x).geometries]
         among = (
-            f" Frames that are attached to it, such as {shaped[0]!r}, are objects of"
-            " their own: C.add_object makes one object of several shapes."
+            f" Frames that are attached to it, such as {shaped[0]!r}, are other"
+            " objects: C.add_object makes one object of several shapes."
             if shaped
             else ""
         )
