@@ -231,7 +231,8 @@ class _LoadedObject:
         places, bottom, middle, tops = self._columns()
         with np.errstate(invalid="ignore"):
             is_below = tops < middle[:, None]
-            heights = np.where(is_below, bottom[:, None] - tops, np.inf).min(1)
+            gaps = np.where(is_below, bottom[:, None] - tops, np.inf)
+        heights = gaps.min(1, initial=np.inf)
         fall = heights.min(initial=np.inf)
         if not np.isfinite(fall):
             return np.zeros((0, 2))

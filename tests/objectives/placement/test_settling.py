@@ -72,6 +72,11 @@ def test_centres_beyond_an_edge_come_back_by_the_least_way(x) -> None:
     np.testing.assert_allclose(moved, np.clip(x, -HALF, HALF), atol=0.02)
 
 
+def test_what_is_above_nothing_stays_where_it_is() -> None:
+    C = world(x=(CUP, [1, 1, 0.3], 0.0))
+    np.testing.assert_allclose(settled(C, {"x": "table"}).q, C.q, atol=1e-9)
+
+
 def test_stacks_are_moved_by_what_they_weigh_together() -> None:
     C = world(
         lower=(PLATE, [0.19, 0, 0.01], 0.0),
