@@ -154,7 +154,9 @@ def test_contents_come_to_rest_and_others_are_held() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("is_installed", [True, False])
+@pytest.mark.parametrize(
+    "is_installed", [True, pytest.param(False, marks=pytest.mark.slow)]
+)
 def test_contents_rest_on_each_other_and_on_walls(is_installed, monkeypatch) -> None:
     C = pw.Config()
     C.add_object("box", open_box())

@@ -236,7 +236,7 @@ def test_a_number_by_an_objective_that_states_it():
         assert present.label == same.label
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_list_compiles_once():
     """Values of a learning loop are data of one program."""
     komo, goal, _, reaching, _, _ = stated()
