@@ -8,6 +8,7 @@ is not likely meant so.
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -140,9 +141,9 @@ def settled_state(
         # What is below comes down first, and what is above moves first: with it, its
         # support carries another centre of mass.
         stacks.sort(key=lambda s: s.bottom)
-        carried = [stack.come_down() for stack in stacks]
-        pairs = reversed([*zip(stacks, carried, strict=True)])
-        if not any([s.leave_edge(places) for s, places in pairs if s in standing]):
+        bases = [stack.come_down() for stack in stacks]
+        pairs = reversed([*zip(stacks, bases, strict=True)])
+        if not any([s.leave_edge(base) for s, base in pairs if s in standing]):
             break
     return world.q
 
@@ -155,6 +156,15 @@ def _with_load(
     for lower in names:
         names += [x for x, s in supports.items() if s == lower and x not in names]
     return names
+
+
+class _Base(NamedTuple):
+    """Places at the bottom of an object, in the world [m]."""
+
+    carried: Float[np.ndarray, "n 2"]
+    """Where something carries it."""
+    lowest: Float[np.ndarray, "m 2"]
+    """Where it is lowest: all of its base."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,12 +232,8 @@ class _LoadedObject:
         """Height of the object's lowest point [m]."""
         return float(self._posed_points[:, 2].min())
 
-    def come_down(self) -> Float[np.ndarray, "n 2"]:
-        """Move the stack vertically until the object is on what is below it, if any.
-
-        Returns:
-            Places where it is carried then [m].
-        """
+    def come_down(self) -> "_Base":
+        """Move the stack vertically until the object is on what is below it, if any."""
         places, bottom, middle, tops = self._columns()
         with np.errstate(invalid="ignore"):
             is_below = tops < middle[:, None]
@@ -235,23 +241,29 @@ class _LoadedObject:
         heights = gaps.min(1, initial=np.inf)
         fall = heights.min(initial=np.inf)
         if not np.isfinite(fall):
-            return np.zeros((0, 2))
+            return _Base(places[:0], places[:0])
         self._shift(np.array([0.0, 0.0, -fall]))
-        return places[heights - fall <= MAX_CARRIED_GAP]
+        return _Base(
+            places[heights - fall <= MAX_CARRIED_GAP],
+            places[bottom - bottom.min() <= MAX_CARRIED_GAP],
+        )
 
-    def leave_edge(self, places: Float[np.ndarray, "n 2"]) -> bool:
+    def leave_edge(self, base: "_Base") -> bool:
         """Move the stack from an edge that its centre of mass is beyond; if it was.
 
         It moves horizontally by the least distance.
-
-        Args:
-            places: where the object is carried [m].
         """
-        if not len(places):
+        if not len(base.carried):
             return False
-        reach = ((places - self._centre(self.names)[:2]) @ DIRECTIONS.T).max(0)
+        centre = self._centre(self.names)[:2]
+        reach, most = (
+            ((places - centre) @ DIRECTIONS.T).max(0)
+            for places in (base.carried, base.lowest)
+        )
+        # Narrow objects are never far from an edge.
+        margin = np.clip(most.min() / 2, 0, SETTLING_CHOICES.edge_margin)
         nearest = reach.argmin()
-        distance = float(reach[nearest]) - SETTLING_CHOICES.edge_margin
+        distance = float(reach[nearest] - margin)
         if distance >= 0:
             return False
         self._shift(np.append(distance * DIRECTIONS[nearest], 0.0))
