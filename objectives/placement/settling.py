@@ -255,13 +255,11 @@ class _LoadedObject:
         """
         if not len(base.carried):
             return False
-        centre = self._centre(self.names)[:2]
-        reach, most = (
-            ((places - centre) @ DIRECTIONS.T).max(0)
-            for places in (base.carried, base.lowest)
-        )
-        # Narrow objects are never far from an edge.
-        margin = np.clip(most.min() / 2, 0, SETTLING_CHOICES.edge_margin)
+        arms = base.carried - self._centre(self.names)[:2]
+        reach = (arms @ DIRECTIONS.T).max(0)
+        # Narrow objects are never far from an edge: a fourth of their width is enough.
+        width = np.ptp(base.lowest @ DIRECTIONS.T, axis=0).min()
+        margin = min(SETTLING_CHOICES.edge_margin, width / 4)
         nearest = reach.argmin()
         distance = float(reach[nearest] - margin)
         if distance >= 0:
