@@ -162,9 +162,9 @@ class _Base(NamedTuple):
     """Places at the bottom of an object, in the world [m]."""
 
     carried: Float[np.ndarray, "n 2"]
-    """Where something carries it."""
+    """Those at which something carries it."""
     lowest: Float[np.ndarray, "m 2"]
-    """Where it is lowest: all of its base."""
+    """All of its base, whether or not something carries it there."""
 
 
 @dataclass(frozen=True, eq=False)
