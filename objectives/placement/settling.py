@@ -162,7 +162,7 @@ class _Base(NamedTuple):
     """Places at the bottom of an object, in the world [m]."""
 
     carried: Float[np.ndarray, "n 2"]
-    """Those at which something carries it."""
+    """Places at which something carries it."""
     lowest: Float[np.ndarray, "m 2"]
     """All of its base, whether or not something carries it there."""
 
