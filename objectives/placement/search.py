@@ -220,8 +220,8 @@ class PlacementSearch:
         Without MuJoCo, contents of containers do by rules of geometry, as all others.
         """
         world = self.sampler.world
+        # Some of the contents alone would fall onto what is yet to settle.
         if self.contents and len(names) == len(self.supports):
-            # Some of them alone would fall onto what is yet to settle.
             with suppress(ImportError, ConfigError):
                 # The others would fall in a simulation where they lean.
                 others = [x for x in self.supports if x not in self.contents]
@@ -241,7 +241,8 @@ class PlacementSearch:
         Raises:
             KeyboardInterrupt: for an interrupt or a deadline.
         """
-        size, numbers = 1 if self.count else self.settings.starts, [*starts]
+        size = 1 if self.count else self.settings.starts
+        numbers = [*starts]
         for first in range(0, len(numbers), size):
             check_deadline()
             group = numbers[first : first + size]

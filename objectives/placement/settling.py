@@ -232,7 +232,7 @@ class _LoadedObject:
         """Height of the object's lowest point [m]."""
         return float(self._posed_points[:, 2].min())
 
-    def come_down(self) -> "_Base":
+    def come_down(self) -> _Base:
         """Move the stack vertically until the object is on what is below it, if any."""
         places, bottom, middle, tops = self._columns()
         with np.errstate(invalid="ignore"):
@@ -248,7 +248,7 @@ class _LoadedObject:
             places[bottom - bottom.min() <= MAX_CARRIED_GAP],
         )
 
-    def leave_edge(self, base: "_Base") -> bool:
+    def leave_edge(self, base: _Base) -> bool:
         """Move the stack from an edge that its centre of mass is beyond; if it was.
 
         It moves horizontally by the least distance.
